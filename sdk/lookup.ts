@@ -2,8 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { plainMessage } from "../client/plain";
 import * as kinds from "../provider/kinds/lookup";
 import { pluginToken } from "../provider/kinds/token";
-import type { Lookup, LookupOptions } from "../provider/lifecycle/lookup";
-import type { Account } from "../provider/run/run";
+import { type Lookup, type LookupOptions, lookups } from "../provider/lifecycle/lookup";
 import { defined } from "../provider/values/properties";
 import { defaultConnection } from "../provider/values/setting";
 import { checkConnection } from "./connection";
@@ -30,20 +29,20 @@ export class LookupError extends pulumi.RunError {}
  * @param options `isSecret`: whether the arguments are secrets: then an error shows no value. `since`: when the reading
  * begins at the earliest. Default: when the engine was last done with a resource of the program.
  */
-export async function lookUp<Args, Result>(
+export async function lookUp<Result>(
   name: string,
-  lookup: Lookup<Args, Result>,
-  args: Args & LookupArgs,
+  args: LookupArgs,
   { isSecret = false, since = program().changedAt }: LookupOptions = {},
 ): Promise<Result> {
   // A JavaScript program may pass none.
   const { connection = defaultConnection, ...filter } = { ...args };
+  const account = () => program().run.accountOf(checkConnection(connection));
+  const lookup = lookups[name] as Lookup;
+  const mocked = mocks();
+  const call = { token: pluginToken(name), inputs: defined({ ...args }) };
+  const mockAnswer = mocked && (async () => mocked.call(call));
   try {
-    return await lookup(() => accountOf(connection), filter as unknown as Args, {
-      ...mockOf(name, args),
-      isSecret,
-      since,
-    });
+    return (await lookup(account, filter, { mockAnswer, isSecret, since })) as Result;
   } catch (error) {
     throw forPulumi(error);
   }
@@ -53,13 +52,12 @@ export async function lookUp<Args, Result>(
  * {@link lookUp} for arguments that are outputs. As an invoke of Pulumi, it is unknown in a plan while a
  * resource that it needs has no id.
  */
-export function lookUpOutput<Args, Result>(
+export function lookUpOutput<Result>(
   name: string,
-  lookup: Lookup<Args, Result>,
-  args: InputOf<Args & LookupArgs>,
+  args: InputOf<LookupArgs>,
   { dependsOn = [] }: LookupOutputOptions = {},
 ): pulumi.Output<Result> {
-  const output = pulumi.output(args) as pulumi.Output<Args & LookupArgs>;
+  const output = pulumi.output(args);
   const inputs = pulumi.all([output, dependsOn]);
   const ids = inputs.apply(async ([, needed]) => {
     const named = [needed].flat().filter(pulumi.Resource.isInstance);
@@ -70,7 +68,7 @@ export function lookUpOutput<Args, Result>(
       const isSecret = await pulumi.isSecret(output);
       // What it needs may be changed by another package.
       const since = Object.keys(all).length > 0 ? performance.now() : undefined;
-      return lookUp(name, lookup, known, { isSecret, since });
+      return lookUp<Result>(name, known, { isSecret, since });
     }),
   );
 }
@@ -81,19 +79,6 @@ async function idsOf(resources: Iterable<pulumi.Resource>): Promise<unknown[]> {
     pulumi.CustomResource.isInstance(resource) ? resource.id : idsOf(await childrenOf(resource)),
   );
   return (await Promise.all(ids)).flat();
-}
-
-/** The mock of a lookup; nothing when a program really runs. */
-function mockOf(name: string, args: object): Pick<LookupOptions, "mockAnswer"> {
-  const mocked = mocks();
-  if (!mocked) return {};
-  const call = { token: pluginToken(name), inputs: defined({ ...args }) };
-  return { mockAnswer: async () => mocked.call(call) };
-}
-
-/** The account that a lookup reads. */
-function accountOf(connection: string): Account {
-  return program().run.accountOf(checkConnection(connection));
 }
 
 /** Changes an error so that Pulumi shows only its message. */

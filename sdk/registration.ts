@@ -1,8 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { importKey, millisecondsOf, secretsKey, timeoutsKey } from "../provider/dynamic/hidden";
-import { filesKey } from "../provider/kinds/kind";
+import { filesKey, type Kind } from "../provider/kinds/kind";
 import { typeToken } from "../provider/kinds/token";
-import type { StateNames } from "../provider/values/properties";
 import { defined } from "../provider/values/properties";
 import { defaultConnection } from "../provider/values/setting";
 import { checkConnection } from "./connection";
@@ -12,16 +11,10 @@ import { secretsOf } from "./secrets";
 import { refuseSharedObject } from "./shared";
 import { PausedTraces } from "./workarounds";
 
-/** What a resource of this package is to the engine. */
-export interface Registered {
-  /** The name of the class. */
-  type: string;
-  /** The provider's export in `provider/dynamic/dynamic.ts`. */
+/** A kind of resource, and its export in `provider/dynamic/dynamic.ts`. */
+interface Registered {
+  kind: Kind;
   provider: keyof typeof import("../provider/dynamic/dynamic");
-  /** The outputs. */
-  stateNames: StateNames;
-  /** The arguments that are always secrets, and that the resource does not show. */
-  secrets?: readonly string[];
 }
 
 /**
@@ -29,7 +22,7 @@ export interface Registered {
  * takes the fifth frame of the stack for the line of the program, and state has that line.
  *
  * @example
- * const registration = new Registration(registered, name, args, opts);
+ * const registration = new Registration({ kind, provider }, name, args, opts);
  * try {
  *   super(registration.token, name, registration.properties, registration.options);
  * } catch (error) {
@@ -47,48 +40,46 @@ export class Registration {
   /** Without `import`: the engine can't import dynamic resources, so the provider does it. */
   readonly options: pulumi.CustomResourceOptions;
   readonly traces: PausedTraces;
-  readonly #registered: Registered;
+  readonly #kind: Kind;
   readonly #owner: Owner;
   readonly #program = program();
 
   constructor(
-    registered: Registered,
+    { kind, provider }: Registered,
     name: string,
     args: pulumi.Inputs & { connection?: string },
     { import: imported, ...options }: pulumi.CustomResourceOptions,
   ) {
     const { connection = defaultConnection } = args;
-    const { type, provider, stateNames, secrets = [] } = registered;
     checkConnection(connection);
     checkResolvable(this.#program);
     if (imported === "") {
       throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
     }
-    const hidden = asSecrets(args, secrets);
-    const outputs = [...Object.keys(stateNames), "connection", "accountTag"];
-    this.#registered = registered;
-    this.#owner = { kind: `${type} ${connection}`, name, imported };
-    this.token = typeToken(type);
+    const secrets = (kind.secrets ?? []).filter((name) => args[name] !== undefined);
+    const outputs = [...Object.keys(kind.stateNames), "connection", "accountTag"];
+    this.#kind = kind;
+    this.#owner = { kind: `${kind.name} ${connection}`, name, imported };
+    this.token = typeToken(kind.name);
     this.properties = {
       ...Object.fromEntries(outputs.map((output) => [output, undefined])),
       ...args,
-      ...hidden,
+      ...Object.fromEntries(secrets.map((name) => [name, pulumi.secret(args[name])])),
       ...timeoutsOf(options.customTimeouts),
       ...(imported && { [importKey]: imported }),
       // A `get` manages nothing.
-      ...(!options.id && { [secretsKey]: secretsOf(args, Object.keys(hidden)) }),
+      ...(!options.id && { [secretsKey]: secretsOf(args, secrets) }),
       __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
     };
     this.options = options;
     this.traces = new PausedTraces();
   }
 
-  /** Ends the registration of a resource. */
   done(resource: pulumi.CustomResource): void {
-    const { stateNames, secrets = [] } = this.#registered;
+    const { stateNames, secrets = [] } = this.#kind;
     this.traces.end();
     // A `get` manages nothing.
-    if (!this.options.id) this.#noteObject(resource);
+    if (!this.options.id) this.#claimObject(resource);
     const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
     // Pulumi makes each argument a property. An export of the resource must contain no key.
     for (const name of [...secrets, filesKey]) delete outputs[name];
@@ -101,7 +92,8 @@ export class Registration {
     }
   }
 
-  #noteObject(resource: pulumi.CustomResource): void {
+  /** Fails the program when another resource has the object, or is to import it. */
+  #claimObject(resource: pulumi.CustomResource): void {
     const [known, owner] = [this.#program, this.#owner];
     if (owner.imported) refuseSharedObject(known, resource, owner, owner.imported);
     resource.id.apply((id) => {
@@ -110,12 +102,6 @@ export class Registration {
       refuseSharedObject(known, resource, owner, id);
     });
   }
-}
-
-/** The named arguments that are set, as secrets. */
-function asSecrets(args: pulumi.Inputs, names: readonly string[]): pulumi.Inputs {
-  const set = names.filter((name) => args[name] !== undefined);
-  return Object.fromEntries(set.map((name) => [name, pulumi.secret(args[name])]));
 }
 
 /** The deadlines of the operations as an input; none where the option sets none. */

@@ -13,10 +13,10 @@ export function refuseSharedHostports(
   args: { hostports?: InputOf<string[] | undefined>; connection?: string },
   opts: pulumi.CustomResourceOptions,
 ): void {
-  const { hostports: all } = program();
-  const isIgnored = opts.ignoreChanges?.some((path) => /^(\*$|hostports)/.test(path));
-  if (isIgnored) return;
+  // Such an edge keeps the hostports that it has, whatever the program says.
+  if (opts.ignoreChanges?.some((path) => /^(\*$|hostports)/.test(path))) return;
   const { hostports, connection = defaultConnection } = args;
+  const { hostports: all } = program();
   const edges = all.get(connection) ?? new DeclaredHostports();
   all.set(connection, edges);
   const problem = (known: unknown, isSecret = false) => {

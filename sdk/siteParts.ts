@@ -76,9 +76,7 @@ export interface TLSSiteArgs {
 
 /** The way to the resources, dynamic providers or the plugin: the classes of a site's children. */
 export interface Classes {
-  /** The class of the certificate. */
   TLSCertificate: ResourceClass<TLSCertificateArgs, TLSCertificate>;
-  /** The class of the edge. */
   TLSEdge: ResourceClass<TLSEdgeArgs, TLSEdge>;
   /** The type that the child of this name has when it goes the other way: its alias. */
   otherType: (name: string) => string;
@@ -89,7 +87,6 @@ export interface Classes {
   unprotected: pulumi.CustomResourceOptions;
 }
 
-/** A class of resources. */
 export type ResourceClass<Args, Made> = new (
   name: string,
   args: Args,
@@ -129,6 +126,7 @@ export function partsOf(
   { TLSCertificate, TLSEdge, otherType, unprotected }: Classes,
 ): SiteParts {
   const { connection } = args;
+  const { ipPolicyIds, certificateAuthorityIds } = args.access;
   // Pulumi's name for what the site has from its options or from its parent.
   const { __protect: isProtected } = site as { __protect?: boolean };
   const about = {
@@ -158,7 +156,8 @@ export function partsOf(
       hostports: args.hostports,
       backend: { backendId: args.backendId },
       tlsTermination: { terminateAt: "edge", minVersion: args.minVersion ?? "1.2" },
-      ...modulesOf(args.access),
+      ...(ipPolicyIds && { ipRestriction: { ipPolicyIds } }),
+      ...(certificateAuthorityIds && { mutualTls: { certificateAuthorityIds } }),
     },
     { ...child("TLSEdge"), dependsOn: certificate },
   );
@@ -217,8 +216,8 @@ export function checkedArgs(
   if (chainFile == null || keyFile == null) return args;
   return {
     ...others,
-    certificatePem: textOf(site, "chainFile", chainFile),
-    privateKeyPem: textOf(site, "keyFile", keyFile),
+    certificatePem: readPemFile(site, "chainFile", chainFile),
+    privateKeyPem: readPemFile(site, "keyFile", keyFile),
     [filesKey]: { certificatePem: `chainFile ${chainFile}`, privateKeyPem: `keyFile ${keyFile}` },
   };
 }
@@ -256,10 +255,11 @@ function wrongCertificate(args: TLSSiteArgs): string | undefined {
     return `certificate must be a TLSCertificate, the resource itself and not its id: give ${ways}`;
   }
   if (args.privateKeyPem != null && args.certificatePem == null) return "certificatePem is missing";
+  if (args.chainFile == null && args.keyFile == null) return undefined;
   const file = (["chainFile", "keyFile"] as const).find((name) => typeof args[name] !== "string");
-  const hasFiles = args.chainFile != null || args.keyFile != null;
-  if (!hasFiles || !file) return undefined;
-  return args[file] == null ? `${file} is missing` : `${file} must be the path of a PEM file`;
+  return (
+    file && (args[file] == null ? `${file} is missing` : `${file} must be the path of a PEM file`)
+  );
 }
 
 const noAccess =
@@ -303,8 +303,7 @@ export function uncovered(
   return names ? indexes.filter((index) => !covers(names, hostOf(hostports[index] ?? ""))) : [];
 }
 
-/** The text of a file of a site. */
-function textOf(site: string, name: Name, file: string): string {
+function readPemFile(site: string, name: Name, file: string): string {
   const refuse = (reason: string) =>
     new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
   // The value may be a private key.
@@ -319,13 +318,6 @@ function textOf(site: string, name: Name, file: string): string {
     throw refuse(`${name} ${file} ${(error as Error).message}`);
   }
   throw refuse(`${name} ${file} is empty`);
-}
-
-function modulesOf({ ipPolicyIds, certificateAuthorityIds }: TLSSiteAccess) {
-  return {
-    ...(ipPolicyIds && { ipRestriction: { ipPolicyIds } }),
-    ...(certificateAuthorityIds && { mutualTls: { certificateAuthorityIds } }),
-  };
 }
 
 /** The program's metadata as JSON, with the added names if all fit. */

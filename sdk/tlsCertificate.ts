@@ -1,36 +1,27 @@
 import * as pulumi from "@pulumi/pulumi";
 import {
-  stateNames,
   type TLSCertificateInputs,
   type TLSCertificateState,
+  tlsCertificate,
 } from "../provider/kinds/tlsCertificate";
-import {
-  type GetTLSCertificateResult,
-  lookup,
-  type TLSCertificateListFilter,
-  type TLSCertificateQuery,
+import type {
+  GetTLSCertificateResult,
+  TLSCertificateFilter,
+  TLSCertificateListFilter,
 } from "../provider/kinds/tlsCertificateLookup";
-import { findAll, findOne } from "../provider/lifecycle/lookup";
 import type { SubjectAlternativeNames } from "../provider/values/names";
 import type { Given, ObjectArgs } from "./args";
 import { warnOfChain } from "./chainWarnings";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 import type { Outputs } from "./outputs";
-import { type Registered, Registration } from "./registration";
+import { Registration } from "./registration";
 import { idToGet } from "./workarounds";
 
 export type { GetTLSCertificateResult, SubjectAlternativeNames };
 
 /** The arguments of a {@link TLSCertificate}. */
 export interface TLSCertificateArgs extends ObjectArgs, Given<TLSCertificateInputs> {}
-
-const registered: Registered = {
-  type: "TLSCertificate",
-  provider: "tlsCertificate",
-  stateNames,
-  secrets: ["privateKeyPem"],
-};
 
 export interface TLSCertificate extends Outputs<TLSCertificateState> {}
 
@@ -57,6 +48,7 @@ export class TLSCertificate extends pulumi.CustomResource {
   /** Assigned by the service, opaque. */
   declare readonly id: pulumi.Output<pulumi.ID>;
   constructor(name: string, args: TLSCertificateArgs, opts: pulumi.CustomResourceOptions = {}) {
+    const registered = { kind: tlsCertificate, provider: "tlsCertificate" } as const;
     // A JavaScript program may pass no arguments: then the provider reports what is missing.
     const registration = new Registration(registered, name, { ...args }, opts);
     try {
@@ -96,13 +88,21 @@ export class TLSCertificate extends pulumi.CustomResource {
 export interface GetTLSCertificatesArgs extends TLSCertificateListFilter, LookupArgs {}
 
 /** Which certificate to look up: by `id`, or the only one that matches all given filters. */
-export interface GetTLSCertificateArgs extends TLSCertificateQuery, LookupArgs {}
+export interface GetTLSCertificateArgs extends TLSCertificateFilter, LookupArgs {
+  /** The id of the certificate. With an id, other filters are ignored. */
+  id?: string | undefined;
+  /**
+   * Whether to take the one whose validity starts last, if several match. Of equal ones, the one created
+   * last is taken. Default false: several are an error.
+   */
+  mostRecent?: boolean | undefined;
+}
 
 /** All matching certificates of the account, newest first. */
 export async function getTLSCertificates(
   args: GetTLSCertificatesArgs = {},
 ): Promise<GetTLSCertificateResult[]> {
-  return lookUp("getTLSCertificates", findAll(lookup), args);
+  return lookUp("getTLSCertificates", args);
 }
 
 /**
@@ -115,7 +115,7 @@ export async function getTLSCertificates(
 export async function getTLSCertificate(
   args: GetTLSCertificateArgs,
 ): Promise<GetTLSCertificateResult> {
-  return lookUp("getTLSCertificate", findOne(lookup), args);
+  return lookUp("getTLSCertificate", args);
 }
 
 /** {@link getTLSCertificate} for arguments that are outputs. An error shows no secret value. */
@@ -123,7 +123,7 @@ export function getTLSCertificateOutput(
   args: InputOf<GetTLSCertificateArgs>,
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSCertificateResult> {
-  return lookUpOutput("getTLSCertificate", findOne(lookup), args, opts);
+  return lookUpOutput("getTLSCertificate", args, opts);
 }
 
 /** {@link getTLSCertificates} for arguments that are outputs. */
@@ -131,5 +131,5 @@ export function getTLSCertificatesOutput(
   args: InputOf<GetTLSCertificatesArgs> = {},
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSCertificateResult[]> {
-  return lookUpOutput("getTLSCertificates", findAll(lookup), args, opts);
+  return lookUpOutput("getTLSCertificates", args, opts);
 }

@@ -2,19 +2,16 @@ import * as pulumi from "@pulumi/pulumi";
 import type { fields, moduleFields, modules } from "../client/tlsEdge";
 import {
   type GetTLSEdgeResult,
-  lookup,
-  stateNames,
   type TLSEdgeFilter,
   type TLSEdgeInputs,
-  type TLSEdgeQuery,
   type TLSEdgeState,
+  tlsEdge,
 } from "../provider/kinds/tlsEdge";
-import { findAll, findOne } from "../provider/lifecycle/lookup";
 import type { ArgsOf, ObjectArgs } from "./args";
 import { type InputOf, isOfKind } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 import type { Outputs } from "./outputs";
-import { type Registered, Registration } from "./registration";
+import { Registration } from "./registration";
 import { refuseSharedHostports } from "./shared";
 import { idToGet } from "./workarounds";
 
@@ -44,8 +41,6 @@ export interface MutualTLSArgs extends ArgsOf<Modules["mutualTls"]["fields"]> {}
 /** The module `tlsTermination` of a {@link TLSEdge}. */
 export interface TLSTerminationArgs extends ArgsOf<Modules["tlsTermination"]["fields"]> {}
 
-const registered: Registered = { type: "TLSEdge", provider: "tlsEdge", stateNames };
-
 export interface TLSEdge extends Outputs<TLSEdgeState> {}
 
 /**
@@ -74,6 +69,7 @@ export class TLSEdge extends pulumi.CustomResource {
     refuseSharedHostports(name, args ?? {}, opts);
     // As an option, not as a result of diff, so that it also applies to a forced replacement.
     const options = pulumi.mergeOptions({ deleteBeforeReplace: true }, opts);
+    const registered = { kind: tlsEdge, provider: "tlsEdge" } as const;
     const registration = new Registration(registered, name, { ...args }, options);
     try {
       super(registration.token, name, registration.properties, registration.options);
@@ -108,11 +104,14 @@ export class TLSEdge extends pulumi.CustomResource {
 export interface GetTLSEdgesArgs extends TLSEdgeFilter, LookupArgs {}
 
 /** Which edge to look up: by `id`, or the only one that matches all given filters. */
-export interface GetTLSEdgeArgs extends TLSEdgeQuery, LookupArgs {}
+export interface GetTLSEdgeArgs extends TLSEdgeFilter, LookupArgs {
+  /** The id of the edge. With an id, other filters are ignored. */
+  id?: string | undefined;
+}
 
 /** All matching edges of the account, newest first. */
 export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdgeResult[]> {
-  return lookUp("getTLSEdges", findAll(lookup), args);
+  return lookUp("getTLSEdges", args);
 }
 
 /**
@@ -123,7 +122,7 @@ export async function getTLSEdges(args: GetTLSEdgesArgs = {}): Promise<GetTLSEdg
  * const { id } = await getTLSEdge({ hostport: "app.example.com:443" });
  */
 export async function getTLSEdge(args: GetTLSEdgeArgs): Promise<GetTLSEdgeResult> {
-  return lookUp("getTLSEdge", findOne(lookup), args);
+  return lookUp("getTLSEdge", args);
 }
 
 /** {@link getTLSEdge} for arguments that are outputs. An error shows no secret value. */
@@ -131,7 +130,7 @@ export function getTLSEdgeOutput(
   args: InputOf<GetTLSEdgeArgs>,
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSEdgeResult> {
-  return lookUpOutput("getTLSEdge", findOne(lookup), args, opts);
+  return lookUpOutput("getTLSEdge", args, opts);
 }
 
 /** {@link getTLSEdges} for arguments that are outputs. */
@@ -139,5 +138,5 @@ export function getTLSEdgesOutput(
   args: InputOf<GetTLSEdgesArgs> = {},
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTLSEdgeResult[]> {
-  return lookUpOutput("getTLSEdges", findAll(lookup), args, opts);
+  return lookUpOutput("getTLSEdges", args, opts);
 }

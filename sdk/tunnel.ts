@@ -1,11 +1,5 @@
 import type * as pulumi from "@pulumi/pulumi";
-import {
-  type GetTunnelResult,
-  lookup,
-  type TunnelFilter,
-  type TunnelQuery,
-} from "../provider/kinds/tunnel";
-import { findAll, findOne } from "../provider/lifecycle/lookup";
+import type { GetTunnelResult, TunnelFilter } from "../provider/kinds/tunnel";
 import type { InputOf } from "./kind";
 import { type LookupArgs, type LookupOutputOptions, lookUp, lookUpOutput } from "./lookup";
 
@@ -15,11 +9,14 @@ export type { GetTunnelResult };
 export interface GetTunnelsArgs extends TunnelFilter, LookupArgs {}
 
 /** Which tunnel to look up: by `id`, or the only one that matches all given filters. */
-export interface GetTunnelArgs extends TunnelQuery, LookupArgs {}
+export interface GetTunnelArgs extends TunnelFilter, LookupArgs {
+  /** The id of the tunnel. With an id, other filters are ignored. */
+  id?: string | undefined;
+}
 
 /** All matching tunnels that are online, newest first, from any number of pages. */
 export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelResult[]> {
-  return lookUp("getTunnels", findAll(lookup), args);
+  return lookUp("getTunnels", args);
 }
 
 /**
@@ -31,7 +28,7 @@ export async function getTunnels(args: GetTunnelsArgs = {}): Promise<GetTunnelRe
  * const { publicUrl } = await getTunnel({ labels: { app: "web", env: "prod" } });
  */
 export async function getTunnel(args: GetTunnelArgs): Promise<GetTunnelResult> {
-  return lookUp("getTunnel", findOne(lookup), args);
+  return lookUp("getTunnel", args);
 }
 
 /** {@link getTunnel} for arguments that are outputs. An error shows no secret value. */
@@ -39,7 +36,7 @@ export function getTunnelOutput(
   args: InputOf<GetTunnelArgs>,
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTunnelResult> {
-  return lookUpOutput("getTunnel", findOne(lookup), args, opts);
+  return lookUpOutput("getTunnel", args, opts);
 }
 
 /** {@link getTunnels} for arguments that are outputs. */
@@ -47,5 +44,5 @@ export function getTunnelsOutput(
   args: InputOf<GetTunnelsArgs> = {},
   opts?: LookupOutputOptions,
 ): pulumi.Output<GetTunnelResult[]> {
-  return lookUpOutput("getTunnels", findAll(lookup), args, opts);
+  return lookUpOutput("getTunnels", args, opts);
 }

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import type { Account } from "../emulator/server";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun } from "../provider/dynamic/process";
-import { lookup } from "../provider/kinds/tlsEdge";
-import { findAll, findOne } from "../provider/lifecycle/lookup";
+import { lookups } from "../provider/lifecycle/lookup";
 import { Run } from "../provider/run/run";
 import {
   deployed,
@@ -154,8 +153,8 @@ describe("the account that the state was made with", () => {
     const [there, loose] = await edges(2);
     await there.refresh();
     await change(there);
-    await findOne(lookup)(() => new Run().account(), { id: there.id });
-    await findAll(lookup)(() => new Run().account(), {});
+    await lookups.getTLSEdge?.(() => new Run().account(), { id: there.id });
+    await lookups.getTLSEdges?.(() => new Run().account(), {});
     beginRun();
     const adopted = await deployed(tlsEdge, { __import: loose.id, description: "1" });
     await adopted.get(there.id);

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { adoptable } from "../cli/adopt";
+import type { Item } from "../client/fields";
 import { type Emulator, startEmulator } from "../emulator/server";
 import schema from "../plugin/schema.json";
 import * as providers from "../provider/dynamic/dynamic";
 import { kinds } from "../provider/kinds/kinds";
 import { schema as certificateInputs } from "../provider/kinds/tlsCertificate";
 import { schema as edgeInputs } from "../provider/kinds/tlsEdge";
-import { lookup as tunnels } from "../provider/kinds/tunnel";
-import { findAll, lookups } from "../provider/lifecycle/lookup";
+import { type Lookup, lookups } from "../provider/lifecycle/lookup";
 import { Run } from "../provider/run/run";
 import { defined } from "../provider/values/properties";
 import * as sdk from "../sdk/index";
@@ -200,8 +200,8 @@ describe("the schema of the plugin", () => {
 
     it("C60 C61 has each property of what a lookup finds", async () => {
       const asked = { getTLSEdge: edges.id, getTLSCertificate: certificates.id };
-      const [tunnel] = await findAll(tunnels)(account, {});
-      const ids: Record<string, string> = { ...asked, getTunnel: tunnel?.id ?? "" };
+      const tunnels = await (lookups.getTunnels as Lookup)(account, {});
+      const ids: Record<string, string> = { ...asked, getTunnel: (tunnels as Item[])[0]?.id ?? "" };
       assert.deepEqual(
         Object.keys(schema.functions),
         Object.keys(lookups).map((name) => `tlsedge:index:${name}`),

@@ -3,7 +3,7 @@ import { mock } from "node:test";
 import type { TLSEdgeWire } from "../client/tlsEdge";
 import { tlsEdge } from "../provider/dynamic/dynamic";
 import { beginRun, currentRun } from "../provider/dynamic/process";
-import { stateNames } from "../provider/kinds/tlsEdge";
+import { tlsEdge as kind } from "../provider/kinds/tlsEdge";
 import {
   deployed,
   fullEdge as full,
@@ -167,7 +167,7 @@ describe("a TLS edge", () => {
         __defaults: ["tlsTermination.minVersion"],
         ...{ onModuleRemoval: null, connection: "tlsedge" },
       });
-      const nullable = Object.entries(stateNames).filter(([, value]) => value === "nullable");
+      const nullable = Object.entries(kind.stateNames).filter(([, value]) => value === "nullable");
       assert.deepEqual(
         nullable.map(([name]) => name),
         ["description", "metadata", "backend", "ipRestriction", "mutualTls", "tlsTermination"],

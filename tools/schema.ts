@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import ts from "typescript";
 import ours from "../package.json";
 import { type Kind, settingsOf } from "../provider/kinds/kind";
-import { kinds, lookupNames } from "../provider/kinds/kinds";
+import { kinds, lookupKinds } from "../provider/kinds/kinds";
 import { pluginToken as token, typeToken } from "../provider/kinds/token";
 import { lookups } from "../provider/lifecycle/lookup";
 import { defaultConnection, variableOf } from "../provider/values/setting";
@@ -334,18 +334,16 @@ function siteOf(source: Source) {
 }
 
 function functionOf(source: Source, name: string) {
-  const unnamed = { one: "", all: "", title: "" };
-  const { one, all, title } =
-    lookupNames.find((names) => [names.one, names.all].includes(name)) ?? unnamed;
-  const isList = name === all;
-  const kind = one.slice("get".length);
+  const row = lookupKinds.find(([one, all]) => [`get${one}`, `get${all}`].includes(name));
+  const [kind, all, { title }] = row as NonNullable<typeof row>;
+  const isList = name === `get${all}`;
   const doc = source.doc(source.export("sdk/index.ts", name));
   const rule = isList
     ? "An object must match all filters that are given. Without a filter, the list has all objects; it is empty when none match."
     : "Give an `id`, or filters: the object must match all of them. Without an `id`, the function fails when none or several match, and the error lists up to ten.";
   const description = [doc, rule, "## Example Usage", programsOf("lookups")].join("\n\n");
   // The result of a plugin's function is an object: this property has the list.
-  const list = isList && baseNameOf(all.slice("get".length));
+  const list = isList && baseNameOf(all);
   const inputs = source.fields(source.type("sdk/index.ts", `${capitalized(name)}Args`), "input");
   const found = source.fields(source.type("sdk/index.ts", `Get${kind}Result`), "output");
   if (!list) return { description, inputs, outputs: found };

@@ -8,19 +8,12 @@ import * as tunnel from "./tunnel";
 /** The kinds of resources, by the names that they have in programs and in the plugin's schema. */
 export const kinds = { TLSEdge: edge.tlsEdge, TLSCertificate: tlsCertificate };
 
-/** The lookups: the names of what each gives, and its kind. */
+/** The kinds that lookups find: `get` with the first name finds one object, with the second all that match. */
 export const lookupKinds = [
   ["Tunnel", "Tunnels", tunnel.lookup],
   ["TLSEdge", "TLSEdges", edge.lookup],
   ["TLSCertificate", "TLSCertificates", tlsCertificateLookup.lookup],
 ] as const;
-
-/** The names of a lookup that finds one object, and of the one that finds all that match, with the kind's title. */
-export const lookupNames = lookupKinds.map(([one, all, { title }]) => ({
-  one: `get${one}`,
-  all: `get${all}`,
-  title,
-}));
 
 /** Whether a text, an id or a name, names the object in a state. */
 export function namesObject(

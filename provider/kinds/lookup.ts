@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { distance } from "fastest-levenshtein";
 import type { Unset } from "../../client/answer";
 import type { Endpoints } from "../../client/endpoints";
+import type { Item } from "../../client/fields";
 import { plain } from "../../client/plain";
 import { fingerprintIn } from "../values/chain";
 import { hostportIn } from "../values/hostport";
@@ -15,16 +16,6 @@ export class LookupError extends Error {
   override readonly name = "LookupError";
 }
 
-/** The type of an argument's value. */
-type ArgType =
-  | "a string"
-  | "true or false"
-  | "a map of strings"
-  | "an RFC 3339 time, such as 2027-01-31T00:00:00Z"
-  | "a SHA-256 fingerprint in hex"
-  | "a host and a port, such as app.example.com:443"
-  | "a domain without a port";
-
 /** What edges and certificates are looked up by, besides what each kind has of its own. */
 export interface ObjectFilter {
   /** Only those with exactly this description. */
@@ -36,13 +27,11 @@ export interface ObjectFilter {
   metadata?: Record<string, string> | undefined;
 }
 
-/** The types of {@link ObjectFilter}. */
-export const objectFilters: { [F in keyof ObjectFilter]-?: ArgType } = {
+export const objectFilters: Record<keyof ObjectFilter, ArgType> = {
   description: "a string",
   metadata: "a map of strings",
 };
 
-/** Whether an object of the service matches. */
 export function matchesObject(
   wire: { description?: string | null; metadata?: string | null },
   { description, metadata }: ObjectFilter,
@@ -63,20 +52,15 @@ export function objectIn(text: string): Map<string, unknown> {
   }
 }
 
-/** An object that is looked up, of the service or as a result. */
-export interface Item {
-  id: string;
-}
-
-/** One kind of object that can be looked up. */
-export interface LookupKind<Wire extends Item, Filter extends object, Result extends Item>
-  extends Pick<Endpoints<Wire, never>, "get" | "list" | "pages"> {
+export interface LookupKind<
+  Wire extends Item = Item,
+  Filter extends object = object,
+  Result extends Item = Item,
+> extends Pick<Endpoints<Wire, never>, "get" | "list" | "pages"> {
   /** For messages: "TLS edge". */
   title: string;
-  /** Every filter with its type. */
-  filters: { [F in keyof Filter]-?: ArgType };
-  /** The filters that only the lookup of all objects has. */
-  listOnlyFilters?: readonly (keyof Filter)[];
+  filters: Record<keyof Filter & string, ArgType>;
+  listOnlyFilters?: readonly string[];
   result(wire: Wire): Result;
   matches(wire: Wire, filter: Filter): boolean;
   /** When an object became valid: `mostRecent` takes the latest. Default: there is no such argument. */
@@ -86,8 +70,11 @@ export interface LookupKind<Wire extends Item, Filter extends object, Result ext
    * other texts may be secrets of a program.
    */
   label?(result: Result): string;
-  /** What an object has that a filter is compared with: if nothing matches, an error lists the nearest. None that may be a secret. */
-  texts: { [F in keyof Filter]?: (wire: Wire) => readonly Unset<string>[] };
+  /**
+   * What an object has that a filter is compared with: if nothing matches, an error lists the nearest. None that may
+   * be a secret.
+   */
+  texts(wire: Wire): Partial<Record<keyof Filter & string, readonly Unset<string>[]>>;
   /** Whether others make and end the objects while a program runs: each lookup reads what there is when it is asked. */
   isReadAfresh?: boolean;
 }
@@ -98,41 +85,30 @@ export interface Choice {
   mostRecent?: boolean;
 }
 
-/** What a kind says of its lookups' arguments. */
-type Filters<Filter extends object> = Pick<
-  LookupKind<never, Filter, never>,
-  "title" | "filters" | "listOnlyFilters" | "recency"
->;
-
-/** Refuses wrong arguments of the lookup of all objects. */
-export function checkFilter<Filter extends object>(
-  { title, filters }: Filters<Filter>,
-  args: Filter,
+/** Refuses wrong arguments of the lookup of all objects. A JavaScript program may pass anything. */
+export function checkFilter(
+  { title, filters }: Pick<LookupKind, "title" | "filters">,
+  args: unknown,
 ): void {
-  checkArgs(title, filters, args);
+  const problem = problemOf(filters, args);
+  if (problem) throw new LookupError(`the ${title} lookup: ${problem}`);
 }
 
 /** Refuses wrong arguments of the lookup of one object, and a lookup with neither an id nor a filter. */
-export function checkChoice<Filter extends object>(
-  kind: Filters<Filter>,
-  args: Filter & Choice,
-): void {
-  const { title, filters, listOnlyFilters: listFilters = [], recency } = kind;
-  const own = { id: "a string", ...(recency && { mostRecent: "true or false" }), ...filters };
-  const types = { ...own } as Record<string, ArgType>;
-  for (const name of listFilters) delete types[name as string];
-  checkArgs(title, types, args);
+export function checkChoice(kind: LookupKind, args: Choice): void {
+  const { title, listOnlyFilters = [], recency } = kind;
+  const allowed = Object.entries(kind.filters).filter(([name]) => !listOnlyFilters.includes(name));
+  const filters = Object.fromEntries(allowed);
+  const choice = { id: "a string", ...(recency && { mostRecent: "true or false" }) };
+  checkFilter({ title, filters: { ...choice, ...filters } }, args);
   if (args.id !== undefined || Object.keys(filterIn(kind, args)).length > 0) return;
-  const names = Object.keys(types).filter((name) => name in filters);
-  throw new LookupError(`the ${title} lookup needs an id or a filter: ${names.join(", ")}`);
+  const names = Object.keys(filters).join(", ");
+  throw new LookupError(`the ${title} lookup needs an id or a filter: ${names}`);
 }
 
 /** The filters that are set among the arguments. */
-export function filterIn<Filter extends object>(
-  { filters }: Pick<Filters<Filter>, "filters">,
-  args: object,
-): Filter {
-  return pick(args as Properties, Object.keys(filters)) as Filter;
+export function filterIn({ filters }: LookupKind, args: object): Properties {
+  return pick(args as Properties, Object.keys(filters));
 }
 
 /**
@@ -141,12 +117,7 @@ export function filterIn<Filter extends object>(
  * @param objects All objects of the account, newest first.
  * @throws LookupError when none or several match. It lists candidates.
  */
-export function chosen<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
-  objects: Wire[],
-  args: Filter & Choice,
-  isSecret: boolean,
-): Result {
+export function chosen(kind: LookupKind, objects: Item[], args: Choice, isSecret: boolean): Item {
   const { recency, title } = kind;
   const filter = filterIn(kind, args);
   const matching = objects.filter((wire) => kind.matches(wire, filter));
@@ -170,10 +141,10 @@ export function chosen<Wire extends Item, Filter extends object, Result extends 
 }
 
 /** The error about an id that no object has. `newest` are the newest objects. */
-export function noneWith<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
+export function noneWith(
+  kind: LookupKind,
   id: string,
-  newest: Wire[],
+  newest: Item[],
   isSecret: boolean,
 ): LookupError {
   const none = noneWithId(kind.title, id, isSecret ? "[secret]" : id);
@@ -181,31 +152,24 @@ export function noneWith<Wire extends Item, Filter extends object, Result extend
 }
 
 /** The newest objects, after an error that none is the one that was looked up. */
-function newestOf<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
-  wires: Wire[],
-  isSecret: boolean,
-): string {
+function newestOf(kind: LookupKind, wires: Item[], isSecret: boolean): string {
   if (wires.length === 0) return " The account has none";
   const list = listOf(kind, wires.slice(0, maxOthers), isSecret);
   return ` The newest that the account has:${list}\n${toSeeAll}`;
 }
 
 /** The objects with the texts that are nearest to the filter, a line each; empty where the filter has no text. */
-function nearestOf<Wire extends Item, Filter extends object>(
-  { texts }: Pick<LookupKind<Wire, Filter, never>, "texts">,
-  wires: Wire[],
-  filter: Filter,
-): string {
+function nearestOf(kind: LookupKind, wires: Item[], filter: Properties): string {
   const short = (text: unknown) => String(text).slice(0, maxTextLength);
   const compared = (text: unknown) => short(text).toLowerCase();
-  const wanted = Object.entries(filter) as [keyof Filter, unknown][];
   const all = wires.flatMap((wire) =>
-    wanted.flatMap(([name, value]) =>
-      (texts[name]?.(wire) ?? [])
-        .filter((text) => text)
-        .map((text) => ({ wire, text, far: distance(compared(value), compared(text)) })),
-    ),
+    Object.entries<readonly Unset<string>[]>(kind.texts(wire))
+      .filter(([name]) => name in filter)
+      .flatMap(([name, texts]) =>
+        texts
+          .filter((text) => text)
+          .map((text) => ({ wire, text, far: distance(compared(filter[name]), compared(text)) })),
+      ),
   );
   const near = Map.groupBy(
     all.sort((one, other) => one.far - other.far),
@@ -218,11 +182,7 @@ function nearestOf<Wire extends Item, Filter extends object>(
 }
 
 /** The first objects, a line each, and how many more there are. */
-function listOf<Wire extends Item, Filter extends object, Result extends Item>(
-  { label, result }: LookupKind<Wire, Filter, Result>,
-  wires: Wire[],
-  isSecret: boolean,
-): string {
+function listOf({ label, result }: LookupKind, wires: Item[], isSecret: boolean): string {
   const lines = wires.slice(0, maxCandidates).map((wire) => {
     // A label may contain a value of the filter.
     const text = label && !isSecret ? `${wire.id} (${label(result(wire))})` : idAndTime(wire);
@@ -241,12 +201,6 @@ const toSeeAll = "The command `status` lists all";
 const maxTextLength = 256;
 const maxLineLength = 1000;
 
-/** A JavaScript program may pass anything. */
-function checkArgs(title: string, filters: Record<string, ArgType>, args: unknown): void {
-  const problem = problemOf(filters, args);
-  if (problem) throw new LookupError(`the ${title} lookup: ${problem}`);
-}
-
 function problemOf(types: Record<string, ArgType>, args: unknown): string | undefined {
   const wrong = wrongForm(args, Object.keys(types), "filter");
   if (wrong) return wrong;
@@ -263,16 +217,19 @@ function problemOf(types: Record<string, ArgType>, args: unknown): string | unde
 
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 const isString = (value: unknown): value is string => typeof value === "string";
-const isA: Record<ArgType, (value: unknown) => boolean> = {
+/** What an argument may be, as errors say it. */
+const isA = {
   "a string": isString,
-  "true or false": (value) => typeof value === "boolean",
-  "a map of strings": (value) =>
+  "true or false": (value: unknown) => typeof value === "boolean",
+  "a map of strings": (value: unknown) =>
     isObject(value) && !Array.isArray(value) && Object.values(value).every(isString),
-  "an RFC 3339 time, such as 2027-01-31T00:00:00Z": (value) =>
+  "an RFC 3339 time, such as 2027-01-31T00:00:00Z": (value: unknown) =>
     isString(value) && rfc3339.test(value) && !Number.isNaN(Date.parse(value)),
-  "a SHA-256 fingerprint in hex": (value) => isString(value) && fingerprintIn(value) !== undefined,
-  "a host and a port, such as app.example.com:443": (value) =>
+  "a SHA-256 fingerprint in hex": (value: unknown) =>
+    isString(value) && fingerprintIn(value) !== undefined,
+  "a host and a port, such as app.example.com:443": (value: unknown) =>
     isString(value) && hostportIn(value) !== undefined,
-  "a domain without a port": (value) =>
+  "a domain without a port": (value: unknown) =>
     isString(value) && (isIP(value) > 0 || /^[^\s/:]+$/.test(value)),
 };
+type ArgType = keyof typeof isA;

@@ -53,9 +53,6 @@ export interface TLSCertificateInputs extends InputsOf<typeof fields>, FieldsOf<
 /** What state holds of a TLS certificate; null is unset. */
 export interface TLSCertificateState extends ServiceState, ChainState, StateOf<typeof fields> {}
 
-/** The names of {@link TLSCertificateState}. */
-export const stateNames = { ...stateNamesOf(fields), ...chainNames };
-
 /**
  * The state's fingerprint of the chain that was sent, where the service has another with the same leaf:
  * some leave out the root, or add it. A program that still has the chain that was sent has changed nothing.
@@ -68,7 +65,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
   title: "TLS certificate",
   endpoints: tlsCertificates as Endpoints<TLSCertificateWire, object>,
   schema,
-  stateNames,
+  stateNames: { ...stateNamesOf(fields), ...chainNames },
   secrets: ["privateKeyPem"],
 
   check(news, olds, now) {

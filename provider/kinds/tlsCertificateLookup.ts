@@ -20,7 +20,6 @@ type Described = {
     | (Name extends "fingerprint" | "chainFingerprint" ? null : never);
 };
 
-/** Which certificates to look up. */
 export interface TLSCertificateFilter extends ObjectFilter {
   /** Only certificates valid for this domain; a wildcard covers one label (RFC 6125). */
   domain?: string | undefined;
@@ -31,7 +30,6 @@ export interface TLSCertificateFilter extends ObjectFilter {
   fingerprint?: string | undefined;
 }
 
-/** Which certificates to look up: those that match all given filters. */
 export interface TLSCertificateListFilter extends TLSCertificateFilter {
   /**
    * Only certificates that expire, or have expired, before this time, in RFC 3339. Not those with no
@@ -40,18 +38,9 @@ export interface TLSCertificateListFilter extends TLSCertificateFilter {
   expiresBefore?: string | undefined;
 }
 
-/** Which certificate to look up: by `id`, or the only one that matches all given filters. */
-export interface TLSCertificateQuery extends TLSCertificateFilter {
-  /** The id of the certificate. With an id, other filters are ignored. */
-  id?: string | undefined;
-  /**
-   * Whether to take the one whose validity starts last, if several match. Of equal ones, the one created
-   * last is taken. Default false: several are an error.
-   */
-  mostRecent?: boolean | undefined;
-}
+const dnsNamesOf = ({ subject_alternative_names: names }: TLSCertificateWire) =>
+  names?.dns_names ?? [];
 
-/** How certificates are looked up. */
 export const lookup: LookupKind<
   TLSCertificateWire,
   TLSCertificateListFilter,
@@ -65,24 +54,18 @@ export const lookup: LookupKind<
     ...objectFilters,
   },
   listOnlyFilters: ["expiresBefore"],
-  texts: {
-    domain: ({ subject_alternative_names: names }) => names?.dns_names ?? [],
-  },
+  texts: (wire) => ({ domain: dnsNamesOf(wire) }),
   ...tlsCertificates,
   recency: (wire) => Date.parse(describedBy(wire).notBefore) || 0,
   result: (wire) =>
     defined({ id: wire.id, ...describedBy(wire) }) as unknown as GetTLSCertificateResult,
   matches: (wire, { domain, fingerprint, expiresBefore, ...filter }) =>
-    (domain === undefined || coversDomain(wire, domain)) &&
+    (domain === undefined || covers({ dnsNames: dnsNamesOf(wire), ips: [] }, domain)) &&
     matchesObject(wire, filter) &&
     (fingerprint === undefined || describedBy(wire).fingerprint === fingerprintIn(fingerprint)) &&
     (expiresBefore === undefined ||
       Date.parse(describedBy(wire).notAfter) < Date.parse(expiresBefore)),
 };
-
-function coversDomain({ subject_alternative_names: names }: TLSCertificateWire, domain: string) {
-  return covers({ dnsNames: names?.dns_names ?? [], ips: [] }, domain);
-}
 
 /** Many lookups judge the certificates of one reading: each is parsed once. */
 const described = new WeakMap<TLSCertificateWire, Described>();

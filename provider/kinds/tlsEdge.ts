@@ -46,9 +46,6 @@ export interface TLSEdgeState extends ServiceState, StateOf<typeof fields> {
   tlsTermination: TLSTerminationState | null;
 }
 
-/** The names of {@link TLSEdgeState}. */
-export const stateNames = stateNamesOf(fields);
-
 /** What each module of a deployed edge has. */
 export interface ModuleState extends StateOf<typeof moduleFields> {}
 
@@ -86,7 +83,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   title: "TLS edge",
   endpoints: tlsEdges,
   schema,
-  stateNames,
+  stateNames: stateNamesOf(fields),
   exclusive: "hostports",
 
   check(news) {
@@ -228,12 +225,6 @@ export interface TLSEdgeFilter extends ObjectFilter {
   hostport?: string | undefined;
 }
 
-/** Which edge to look up: by `id`, or the only one that matches all given filters. */
-export interface TLSEdgeQuery extends TLSEdgeFilter {
-  /** The id of the edge. With an id, other filters are ignored. */
-  id?: string | undefined;
-}
-
 /** Whether the hostports have one, if it is given. */
 function isServed(hostports: string[], wanted: string | undefined): boolean {
   if (wanted === undefined) return true;
@@ -245,7 +236,7 @@ function isServed(hostports: string[], wanted: string | undefined): boolean {
 export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = {
   title: tlsEdge.title,
   filters: { hostport: "a host and a port, such as app.example.com:443", ...objectFilters },
-  texts: { hostport: ({ hostports }) => hostports ?? [] },
+  texts: ({ hostports }) => ({ hostport: hostports ?? [] }),
   ...tlsEdges,
   result: (wire) =>
     defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,

@@ -1,12 +1,12 @@
 import type { Item } from "../../client/fields";
 import { type StateOf, stateOf } from "../../client/table";
 import { fields, type TunnelWire, tunnels } from "../../client/tunnel";
+import type { Properties } from "../values/properties";
 import type { LookupKind } from "./lookup";
 
 /** A tunnel that is online; fields that the service leaves out are undefined. */
 export interface GetTunnelResult extends Item, StateOf<typeof fields> {}
 
-/** Which tunnels to look up: those that match all given filters. */
 export interface TunnelFilter {
   /** The exact URL of the public endpoint. */
   publicUrl?: string | undefined;
@@ -22,23 +22,6 @@ export interface TunnelFilter {
   forwardsTo?: string | undefined;
 }
 
-/** Which tunnel to look up: by `id`, or the only one that matches all given filters. */
-export interface TunnelQuery extends TunnelFilter {
-  /** The id of the tunnel. With an id, other filters are ignored. */
-  id?: string | undefined;
-}
-
-const result = (wire: TunnelWire): GetTunnelResult => ({ id: wire.id, ...stateOf(fields, wire) });
-
-function matches(tunnel: GetTunnelResult, { labels = {}, ...fields }: TunnelFilter): boolean {
-  return (
-    Object.entries(fields).every(
-      ([field, value]) => tunnel[field as keyof typeof fields] === value,
-    ) && Object.entries(labels).every(([label, value]) => tunnel.labels?.[label] === value)
-  );
-}
-
-/** How tunnels are looked up. */
 export const lookup: LookupKind<TunnelWire, TunnelFilter, GetTunnelResult> = {
   title: "tunnel",
   filters: {
@@ -51,9 +34,14 @@ export const lookup: LookupKind<TunnelWire, TunnelFilter, GetTunnelResult> = {
   },
   ...tunnels,
   isReadAfresh: true,
-  texts: { publicUrl: (wire) => [wire.public_url], forwardsTo: (wire) => [wire.forwards_to] },
-  result,
-  matches: (wire, filter) => matches(result(wire), filter),
+  texts: (wire) => ({ publicUrl: [wire.public_url], forwardsTo: [wire.forwards_to] }),
+  result: (wire) => ({ id: wire.id, ...stateOf(fields, wire) }),
+  matches(wire, { labels = {}, ...texts }) {
+    const tunnel: Properties = stateOf(fields, wire);
+    const hasText = ([name, text]: [string, unknown]) => tunnel[name] === text;
+    const hasLabel = ([label, value]: [string, string]) => wire.labels?.[label] === value;
+    return Object.entries(texts).every(hasText) && Object.entries(labels).every(hasLabel);
+  },
   label: ({ publicUrl, labels, forwardsTo }) => {
     const name = publicUrl ?? (labels ? JSON.stringify(labels) : "no URL");
     return forwardsTo ? `${name} → ${forwardsTo}` : name;

@@ -2,7 +2,6 @@ import type { Kind } from "../kinds/kind";
 import { LookupError } from "../kinds/lookup";
 import type { ListItem } from "../run/list";
 import type { Account, ManagedObject } from "../run/run";
-import type { Properties } from "../values/properties";
 import { type Lookup, lookups } from "./lookup";
 
 /** The earliest reading of a list in which an import looks for a name: many share one for 30 seconds. */
@@ -28,8 +27,9 @@ export async function idToImport(
   const [found, ...others] = byName.get(name) ?? [];
   if (found && others.length === 0) return found.id;
   // The lookup says what there is.
-  const find = lookups[`get${kind.name}`] as Lookup<Properties, { id: string }>;
-  return (await find(() => account, { [importName.filter]: name }, { since })).id;
+  const find = lookups[`get${kind.name}`] as Lookup;
+  const object = await find(() => account, { [importName.filter]: name }, { since });
+  return (object as ListItem).id;
 }
 
 /** What an import takes besides the id of an object: nothing of one that can't be parsed. */
@@ -48,7 +48,7 @@ function namesIn(kind: Kind, object: ListItem): string[] {
  */
 export async function refuseImport({ kind, account, id }: ManagedObject): Promise<void> {
   try {
-    await (lookups[`get${kind.name}`] as Lookup<Properties, object>)(() => account, { id });
+    await (lookups[`get${kind.name}`] as Lookup)(() => account, { id });
   } catch (error) {
     if (!(error instanceof LookupError)) throw error;
     const also = kind.importName ? `\n\`pulumi import\` also takes: ${kind.importName.filter}` : "";

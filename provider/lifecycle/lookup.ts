@@ -1,4 +1,5 @@
 import { isNotFound } from "../../client/errors";
+import type { Item } from "../../client/fields";
 import { lookupKinds } from "../kinds/kinds";
 import {
   type Choice,
@@ -6,13 +7,11 @@ import {
   checkFilter,
   chosen,
   filterIn,
-  type Item,
   LookupError,
   type LookupKind,
   noneWith,
 } from "../kinds/lookup";
 import type { Account } from "../run/run";
-import type { Properties } from "../values/properties";
 
 /** What depends on who calls a lookup. */
 export interface LookupOptions {
@@ -33,32 +32,26 @@ export interface LookupOptions {
  * @param account Gives the account. Called once the arguments are checked.
  * @throws LookupError
  */
-export type Lookup<Args, Result> = (
+export type Lookup = (
   account: () => Account,
-  args: Args,
+  args: object,
   options?: LookupOptions,
-) => Promise<Result>;
+) => Promise<object>;
 
-/** The lookup of all matching objects. */
-export function findAll<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
-): Lookup<Filter, Result[]> {
+function findAll(kind: LookupKind): Lookup {
   return async (account, args, options = {}) => {
     checkFilter(kind, args);
-    if (options.mockAnswer) return listIn<Result>(await options.mockAnswer());
+    if (options.mockAnswer) return listIn(await options.mockAnswer());
     const filter = filterIn(kind, args);
     const all = await allOf(kind, account(), kind.isReadAfresh ? performance.now() : options.since);
     return all.filter((wire) => kind.matches(wire, filter)).map(kind.result);
   };
 }
 
-/** The lookup of one object: by id, or the only one that matches. */
-export function findOne<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
-): Lookup<Filter & Choice, Result> {
-  return async (account, args, options = {}) => {
+function findOne(kind: LookupKind): Lookup {
+  return async (account, args: Choice, options = {}) => {
     checkChoice(kind, args);
-    if (options.mockAnswer) return options.mockAnswer() as Promise<Result>;
+    if (options.mockAnswer) return options.mockAnswer();
     const { isSecret = false, since } = options;
     const from = account();
     if (args.id !== undefined) return getById(kind, from, args.id, isSecret);
@@ -71,12 +64,12 @@ export function findOne<Wire extends Item, Filter extends object, Result extends
   };
 }
 
-async function getById<Wire extends Item, Filter extends object, Result extends Item>(
-  kind: LookupKind<Wire, Filter, Result>,
+async function getById(
+  kind: LookupKind,
   account: Account,
   id: string,
   isSecret: boolean,
-): Promise<Result> {
+): Promise<Item> {
   try {
     return kind.result(await kind.get(account.client, id));
   } catch (error) {
@@ -94,7 +87,7 @@ async function getById<Wire extends Item, Filter extends object, Result extends 
 }
 
 /** The list in the answer of a function of the plugin: its only property. */
-function listIn<Result>(answer: object): Result[] {
+function listIn(answer: object): object[] {
   const list = Object.values(answer).find(Array.isArray);
   if (list) return list;
   throw new LookupError(
@@ -103,24 +96,18 @@ function listIn<Result>(answer: object): Result[] {
 }
 
 /** All objects of a kind, newest first, from a reading that lookups share. */
-function allOf<Wire extends Item>(
-  kind: Pick<LookupKind<Wire, never, never>, "title" | "get" | "list" | "pages">,
+function allOf(
+  kind: LookupKind,
   account: Account,
   since = account.client.lastWriteAt,
-): Promise<Wire[]> {
-  // A list has the objects as its endpoints give them.
-  const list = account.list({ title: kind.title, endpoints: kind as never });
-  return list.all(since) as Promise<unknown> as Promise<Wire[]>;
+): Promise<Item[]> {
+  // Tunnels lack fields that the type of a list's objects has: only lookups read their list.
+  return account.list({ title: kind.title, endpoints: kind as never }).all(since);
 }
 
-/** The lookups, by their names. */
-export const lookups: Readonly<Record<string, Lookup<Properties, object>>> = Object.fromEntries(
-  lookupKinds.flatMap(([one, all, kind]) => {
-    // Each checks its arguments.
-    const lookup = kind as LookupKind<Item, object, Item>;
-    return [
-      [`get${one}`, findOne(lookup)],
-      [`get${all}`, findAll(lookup)],
-    ];
-  }),
+export const lookups: Readonly<Record<string, Lookup>> = Object.fromEntries(
+  lookupKinds.flatMap(([one, all, kind]) => [
+    [`get${one}`, findOne(kind)],
+    [`get${all}`, findAll(kind)],
+  ]),
 );

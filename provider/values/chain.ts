@@ -2,60 +2,58 @@ import { createHash, type KeyObject, X509Certificate } from "node:crypto";
 import { alternativeNames, distinguishedName, type LeafNames } from "./names";
 import { type Pem, PemError, parsePem } from "./pem";
 import { adviceOnDamage } from "./pemAdvice";
-import type { NamesOf } from "./properties";
+import type { StateNames } from "./properties";
 
-/** What a chain says, as state holds it; null is unset. */
-export interface ChainState extends LeafNames {
+/** What state holds of a chain, a row for each property: how it is read. Null is unset. */
+const properties = {
+  /** The leaf's common name; empty when it has none. */
+  subjectCommonName: ({ subject }: Chain) => subject("CN"),
+  /** The other names that the leaf is valid for. */
+  subjectAlternativeNames: ({ leaf }: Chain) => alternativeNames(leaf.subjectAltName ?? ""),
   /** The common name of the leaf's issuer; empty when it has none. */
-  issuerCommonName: string;
+  issuerCommonName: ({ leaf }: Chain) => distinguishedName(leaf.issuer)("CN"),
   /** The leaf's serial number, lower-case hex. */
-  serialNumber: string;
+  serialNumber: ({ serialNumber }: Chain) => serialNumber,
   /** Start of validity, RFC 3339 in UTC. */
-  notBefore: string;
+  notBefore: ({ validity }: Chain) => validity.notBefore,
   /** End of validity, RFC 3339 in UTC. */
-  notAfter: string;
+  notAfter: ({ validity }: Chain) => validity.notAfter,
   /** `rsa`, `ecdsa` or `ed25519`; unset for another kind of key. */
-  privateKeyType: string | null;
+  privateKeyType: ({ keyType }: Chain) => keyType ?? null,
   /** The organization in the leaf's subject; empty when absent. */
-  subjectOrganization: string;
+  subjectOrganization: ({ subject }: Chain) => subject("O"),
   /** The organizational unit in the leaf's subject; empty when absent. */
-  subjectOrganizationalUnit: string;
+  subjectOrganizationalUnit: ({ subject }: Chain) => subject("OU"),
   /** The locality, such as a city, in the leaf's subject; empty when absent. */
-  subjectLocality: string;
+  subjectLocality: ({ subject }: Chain) => subject("L"),
   /** The state or province in the leaf's subject; empty when absent. */
-  subjectProvince: string;
+  subjectProvince: ({ subject }: Chain) => subject("ST"),
   /** The country in the leaf's subject; empty when absent. */
-  subjectCountry: string;
+  subjectCountry: ({ subject }: Chain) => subject("C"),
   /** SHA-256 of the leaf, lower-case hex. */
-  fingerprint: string;
+  fingerprint: ({ leafFingerprint }: Chain) => leafFingerprint,
   /**
    * SHA-256 of the leaf's public key (SPKI), lower-case hex: equal for all leaves with one key in one
    * form. The key of a curve has two forms, compressed and uncompressed. Unset for a kind of key that
    * Node.js does not support.
    */
-  publicKeyFingerprint: string | null;
+  publicKeyFingerprint: ({ leaf }: Chain) => {
+    const key = publicKey(leaf);
+    return key ? sha256(key.export({ type: "spki", format: "der" })) : null;
+  },
   /** SHA-256 over the decoded chain in order, lower-case hex: differs for any other chain. */
-  chainFingerprint: string;
-}
-
-/** The names of {@link ChainState}. */
-export const chainNames: NamesOf<ChainState> = {
-  subjectCommonName: "always",
-  subjectAlternativeNames: "always",
-  issuerCommonName: "always",
-  serialNumber: "always",
-  notBefore: "always",
-  notAfter: "always",
-  privateKeyType: "nullable",
-  subjectOrganization: "always",
-  subjectOrganizationalUnit: "always",
-  subjectLocality: "always",
-  subjectProvince: "always",
-  subjectCountry: "always",
-  fingerprint: "always",
-  publicKeyFingerprint: "nullable",
-  chainFingerprint: "always",
+  chainFingerprint: ({ fingerprint }: Chain) => fingerprint,
 };
+type Rows = typeof properties;
+
+export type ChainState = { [Name in keyof Rows]: ReturnType<Rows[Name]> };
+
+const nullable: {
+  [Name in keyof Rows as null extends ChainState[Name] ? Name : never]: "nullable";
+} = { privateKeyType: "nullable", publicKeyFingerprint: "nullable" };
+const always = Object.keys(properties).map((name) => [name, "always"]);
+/** The names of {@link ChainState}. */
+export const chainNames: StateNames = { ...Object.fromEntries(always), ...nullable };
 
 /** A certificate chain, leaf first, that was parsed once. What it says is found out when it is asked. */
 export class Chain {
@@ -108,20 +106,23 @@ export class Chain {
     return this.leaf.fingerprint256.replaceAll(":", "").toLowerCase();
   }
 
+  get subject(): (attribute: string) => string {
+    return distinguishedName(this.leaf.subject);
+  }
+
   get names(): LeafNames {
     return {
-      subjectCommonName: distinguishedName(this.leaf.subject)("CN"),
-      subjectAlternativeNames: alternativeNames(this.leaf.subjectAltName ?? ""),
+      subjectCommonName: properties.subjectCommonName(this),
+      subjectAlternativeNames: properties.subjectAlternativeNames(this),
     };
   }
 
-  /** The serial number of the leaf, as lower-case hex. */
   get serialNumber(): string {
     return this.leaf.serialNumber.toLowerCase();
   }
 
   /** When the leaf is valid. */
-  get validity(): Pick<ChainState, "notBefore" | "notAfter"> {
+  get validity(): { notBefore: string; notAfter: string } {
     const [start, end] = datesOf(this.leaf);
     return { notBefore: timestamp(start), notAfter: timestamp(end) };
   }
@@ -163,26 +164,9 @@ export class Chain {
     return this.certificates.length === 1 && namesIssuer && !leaf.checkIssued(leaf);
   }
 
-  /** What state holds. */
   toState(): ChainState {
-    const { leaf } = this;
-    const subject = distinguishedName(leaf.subject);
-    const key = publicKey(leaf);
-    return {
-      ...this.names,
-      issuerCommonName: distinguishedName(leaf.issuer)("CN"),
-      serialNumber: this.serialNumber,
-      ...this.validity,
-      privateKeyType: this.keyType ?? null,
-      subjectOrganization: subject("O"),
-      subjectOrganizationalUnit: subject("OU"),
-      subjectLocality: subject("L"),
-      subjectProvince: subject("ST"),
-      subjectCountry: subject("C"),
-      fingerprint: this.leafFingerprint,
-      publicKeyFingerprint: key ? sha256(key.export({ type: "spki", format: "der" })) : null,
-      chainFingerprint: this.fingerprint,
-    };
+    const state = Object.entries(properties).map(([name, read]) => [name, read(this)]);
+    return Object.fromEntries(state);
   }
 }
 

@@ -8,7 +8,6 @@ export function hostportIn(text: string): string | undefined {
   return /^[^\s/]+:\d+$/.test(text) ? plainHostport(text) : undefined;
 }
 
-/** The host of a hostport. */
 export const hostOf = (hostport: string) => hostport.replace(/:\d+$/, "");
 
 /** The known ones of hostports, in the form in which equal ones are equal; none of what is no list. */

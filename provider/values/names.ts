@@ -1,6 +1,5 @@
 import { isIP, isIPv6 } from "node:net";
 
-/** The names of a leaf. */
 export interface LeafNames {
   /** The leaf's common name; empty when it has none. */
   subjectCommonName: string;
@@ -56,11 +55,6 @@ export function distinguishedName(text: string | undefined): (attribute: string)
   };
 }
 
-/** The short form of an IPv6 address (RFC 5952), as in a URL. */
-function shortest(address: string): string {
-  return new URL(`https://[${address}]`).hostname.slice(1, -1);
-}
-
 /** Node writes `DNS:a.example, IP Address:127.0.0.1`, and unusual values as JSON strings. */
 export function alternativeNames(text: string): SubjectAlternativeNames {
   const names: SubjectAlternativeNames = { dnsNames: [], ips: [] };
@@ -68,8 +62,9 @@ export function alternativeNames(text: string): SubjectAlternativeNames {
     const [, kind, written = ""] = match;
     const value = written.startsWith('"') ? String(JSON.parse(written)) : written;
     if (kind === "DNS") names.dnsNames.push(value);
-    // OpenSSL writes IPv6 in full and in capitals: 2001:DB8:0:0:0:0:0:1.
-    if (kind === "IP Address") names.ips.push(isIPv6(value) ? shortest(value) : value);
+    if (kind !== "IP Address") continue;
+    // OpenSSL writes IPv6 in full and in capitals: 2001:DB8:0:0:0:0:0:1. A URL has the short form (RFC 5952).
+    names.ips.push(isIPv6(value) ? new URL(`https://[${value}]`).hostname.slice(1, -1) : value);
   }
   return names;
 }

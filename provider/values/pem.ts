@@ -8,11 +8,9 @@ export class PemError extends Error {
 /** A chain of 100 certificates with large keys has half of this. */
 const maxBytes = 256 * 1024;
 
-/** What a PEM text holds. */
 export interface Pem {
   /** In the order of the text. One that is damaged has no bytes. */
   blocks: { label: string; der: Buffer }[];
-  /** The text outside the blocks. */
   outside: string;
 }
 

@@ -3,7 +3,6 @@ import type { Chain } from "./chain";
 import { PemError, parsePem } from "./pem";
 import { adviceOnDamage } from "./pemAdvice";
 
-/** The private key of a leaf. */
 export class PrivateKey {
   readonly #key: KeyObject;
 
@@ -42,7 +41,6 @@ export class PrivateKey {
     }
   }
 
-  /** Whether it is the key of the leaf. */
   belongsTo({ leaf }: Chain): boolean {
     return leaf.checkPrivateKey(this.#key);
   }

@@ -19,11 +19,6 @@ export type Properties = Record<string, unknown>;
 /** The names of a state's properties: whether each always has a value, or may be null. */
 export type StateNames = Readonly<Record<string, "always" | "nullable">>;
 
-/** {@link StateNames} of one kind of state: a name that is forgotten does not compile. */
-export type NamesOf<State> = {
-  readonly [Name in keyof State]-?: null extends State[Name] ? "nullable" : "always";
-};
-
 /** Whether a value is unknown or has an unknown part. */
 export function hasUnknown(value: unknown): boolean {
   if (value === unknownValue) return true;

@@ -43,7 +43,6 @@ export function variableOf(connection: Connection, key: Key): string {
 
 /** A setting of a connection: its names, where it is set and to what, and what to do if it is missing or wrong. */
 export class Setting {
-  /** The name of the environment variable. */
   readonly variable: string;
   /** The full key in stack config, or the provider's property. Its value overrides the variable. */
   readonly configKey: string;
@@ -70,6 +69,7 @@ export class Setting {
         ? `${connection}:${key}`
         : `${key} of the provider ${connection.provider}`;
     this.inConfig = config?.(this.configKey, key)?.trim();
+    // Such a property of an explicit provider is never taken from the environment.
     this.#inEnv = this.#mustBeOwn || this.#isEmpty ? undefined : env[this.variable]?.trim();
     this.#parsed = this.#text ? parse(key, this.#text) : undefined;
   }

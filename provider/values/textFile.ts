@@ -2,7 +2,6 @@ import { readFileSync, statSync } from "node:fs";
 import { sep } from "node:path";
 import { quoted } from "../../client/mistakes";
 
-/** What is wrong with a path that can't be read. */
 const mistakes: [pattern: RegExp, reason: string][] = [
   [/^file:/i, "is a URL: write the path alone, without file://"],
   [quoted, "has quotation marks around it, which are no part of the path"],
