@@ -1,13 +1,10 @@
 import { isIPv6 } from "node:net";
 import querystring from "node:querystring";
 
-/** A proxy, as axios takes it, and the variable of the environment that names it. */
-export type HttpProxy = NonNullable<ReturnType<typeof proxyFor>>;
-
 const variables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 
 /**
- * The proxy for an `https:` URL; undefined for none. The environment names it, and is read as curl and Go do: axios
+ * The proxy for an `https:` URL, as axios takes it, and the variable that names it; undefined for none. The environment names it, and is read as curl and Go do: axios
  * does not decode the user and the password, and reads NO_PROXY in another way.
  *
  * @throws TypeError when its URL is malformed. The message names the variable only.
