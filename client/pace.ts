@@ -132,8 +132,12 @@ export class Pace {
     this.#taken.push(now);
     while (now - Number(this.#taken[0]) > minuteMs) this.#taken.shift();
     if (startedAt < this.#slowedAt) return;
+
+    // The refusals are over.
     this.#refusedSince = undefined;
     this.#holdMs = 0;
+
+    // Each answer makes the rate a little faster.
     if (this.#rate === Number.POSITIVE_INFINITY) return;
     this.#rate = Math.min(fastest, this.#rate + faster * Math.max(1, this.#rate));
   }

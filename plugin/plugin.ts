@@ -1,9 +1,8 @@
 import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
-import { filesKey, inputsOf, type Kind } from "../provider/kinds/kind";
+import { filesKey, type Kind } from "../provider/kinds/kind";
 import { kinds } from "../provider/kinds/kinds";
-import { problemsOfShape } from "../provider/kinds/shape";
 import { pluginToken } from "../provider/kinds/token";
 import type { Call, Protocol } from "../provider/lifecycle/call";
 import { check } from "../provider/lifecycle/check";
@@ -12,15 +11,16 @@ import { diff } from "../provider/lifecycle/diff";
 import { endRun } from "../provider/lifecycle/endRun";
 import { lookups } from "../provider/lifecycle/lookup";
 import { planWrite } from "../provider/lifecycle/plan";
-import { type Found, read } from "../provider/lifecycle/read";
+import { read } from "../provider/lifecycle/read";
 import { remove } from "../provider/lifecycle/remove";
 import { update } from "../provider/lifecycle/update";
 import { cancel } from "../provider/run/engine";
 import { type Show, showOnStderr } from "../provider/run/log";
 import { Run } from "../provider/run/run";
-import { defined, type Properties, pick } from "../provider/values/properties";
+import type { Properties } from "../provider/values/properties";
 import { type Connection, defaultConnection } from "../provider/values/setting";
 import { components } from "./construct";
+import { importedInputs, ownInputs, type SchemaProperties, secretsIn, withDrift } from "./inputs";
 import { configurationOf, differentAccount, problemsOfConfig } from "./provider";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
 import {
@@ -30,7 +30,6 @@ import {
   detailedDiff,
   fromWire,
   plannedOutputs,
-  propertyOf,
   type Received,
   toWire,
 } from "./wire";
@@ -42,8 +41,6 @@ export interface Schema {
   resources: Record<string, { inputProperties: SchemaProperties; properties: object }>;
   functions: Record<string, { outputs: { properties: object } }>;
 }
-
-type SchemaProperties = Record<string, { description: string; secret?: boolean }>;
 
 /**
  * Serves the kinds over the engine's plugin protocol.
@@ -191,6 +188,7 @@ class Plugin {
   }
 
   async check(request: messages.CheckRequest) {
+    // Stands for a site with wrong arguments: see components.ts.
     if (request.getType() === pluginToken("TLSSite")) {
       const { problem } = fromWire(request.getNews()).values;
       return new messages.CheckResponse().setFailuresList([failureOf(String(problem))]);
@@ -208,7 +206,7 @@ class Plugin {
     const [old, news] = [fromWire(request.getOlds()), fromWire(request.getNews())];
     const [state, inputs] = [old.values, news.values];
     const call = this.#call(request, old, news);
-    const olds = withoutOthers(call.kind, fromWire(request.getOldInputs()).values);
+    const olds = ownInputs(call.kind, fromWire(request.getOldInputs()).values);
     const changes = changesIn(olds, inputs);
     const changed = changedProperties(changes);
     // A dynamic provider has written this state.
@@ -254,10 +252,11 @@ class Plugin {
     const call = this.#call(request, props);
     const found = await read(call, request.getId(), props.values, old.values);
     if (!found) return new messages.ReadResponse();
-    const inputs =
-      "uri" in props.values
-        ? withDrift(call.kind, found, withoutOthers(call.kind, old.values))
-        : importedInputs(call.kind, found.state);
+    // A refresh gives the state, an import nothing.
+    const isImport = !("uri" in props.values);
+    const inputs = isImport
+      ? importedInputs(call.kind, found.state)
+      : withDrift(call.kind, found, ownInputs(call.kind, old.values));
     const secrets = new Set([...props.secrets, ...old.secrets]);
     return new messages.ReadResponse()
       .setId(found.id)
@@ -272,7 +271,7 @@ class Plugin {
     const marked = [...news.secrets, ...[...old.secrets].filter((name) => !(name in inputs))];
     const call = this.#call(request, old, news);
     if (request.getPreview()) {
-      const olds = withoutOthers(call.kind, fromWire(request.getOldInputs()).values);
+      const olds = ownInputs(call.kind, fromWire(request.getOldInputs()).values);
       const deployed = { state, inputs: olds };
       const outputs = this.#planned(request, inputs, marked, deployed);
       return new messages.UpdateResponse().setProperties(outputs);
@@ -335,10 +334,6 @@ class Plugin {
   }
 }
 
-function secretsIn(properties: SchemaProperties): string[] {
-  return Object.keys(properties).filter((name) => properties[name]?.secret);
-}
-
 /** Says that these properties have changed; no property: nothing has. */
 function diffResponse(changed: string[]): messages.DiffResponse {
   const { DIFF_SOME, DIFF_NONE } = messages.DiffResponse.DiffChanges;
@@ -351,31 +346,6 @@ function kindOf(token: string): Kind {
   const kind = Object.values(kinds).find(({ name }) => pluginToken(name) === token);
   if (!kind) throw new Error(`there is no resource ${token}`);
   return kind;
-}
-
-/** The inputs without what a dynamic provider adds to them, when it has written the state. */
-function withoutOthers({ schema }: Kind, inputs: Properties): Properties {
-  return pick(inputs, Object.keys(schema.entries));
-}
-
-/**
- * The inputs of an object that is imported: the engine writes a program from them. A disabled module
- * with an empty list is left out, because the schema refuses an empty list.
- */
-function importedInputs(kind: Kind, found: Properties): Properties {
-  const inputs = inputsOf(kind, found);
-  const refused = problemsOfShape(kind, inputs).map(({ path }) => propertyOf(path));
-  const accepted = Object.entries(inputs).filter(
-    ([name, value]) => !refused.includes(name) || !kind.same(name, value, undefined),
-  );
-  return Object.fromEntries(accepted);
-}
-
-/** The inputs with the service's values where those have drifted. */
-function withDrift(kind: Kind, { state, drifted }: Found, inputs: Properties): Properties {
-  const service = inputsOf(kind, state);
-  const values = drifted.map((name) => [name, service[name]]);
-  return defined({ ...inputs, ...Object.fromEntries(values) });
 }
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */

@@ -94,8 +94,8 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
       problems.push({ path: "privateKeyPem", reason });
     }
     const isKeyNew = olds?.privateKeyPem !== privateKeyPem;
-    const isHalf = olds?.privateKeyPem !== undefined && isKeyNew !== isNew;
-    if (key) problems.push(...problemsOfKey(chain, key, isHalf));
+    const isOnlyOneNew = olds?.privateKeyPem !== undefined && isKeyNew !== isNew;
+    if (key) problems.push(...problemsOfKey(chain, key, isOnlyOneNew));
     const expired = isNew ? expiryOf(chain.validity, undefined, now) : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
     // A key in another encoding that matches the same leaf is no change.
@@ -210,8 +210,8 @@ export function parsedChain(certificatePem: unknown): Chain | undefined {
   return attempt(certificatePem, Chain.parse);
 }
 
-/** @param isHalf Whether only one of the two has changed. */
-function problemsOfKey(chain: Chain, key: PrivateKey, isHalf: boolean): Problem[] {
+/** @param isOnlyOneNew Whether only one of the two has changed. */
+function problemsOfKey(chain: Chain, key: PrivateKey, isOnlyOneNew: boolean): Problem[] {
   if (!key.canSign()) {
     const reason = "is damaged: it can't sign. Copy the whole file again";
     return [{ path: "privateKeyPem", reason }];
@@ -221,12 +221,12 @@ function problemsOfKey(chain: Chain, key: PrivateKey, isHalf: boolean): Problem[
     {
       path: "certificatePem",
       value: `${listed(namesOf(chain.names))} (serial ${chain.serialNumber})`,
-      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${isHalf ? halfChanged : adviceOnKey(chain)}`,
+      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${isOnlyOneNew ? onlyOneNew : adviceOnKey(chain)}`,
     },
   ];
 }
 
-const halfChanged =
+const onlyOneNew =
   "Only one of the two has changed: renew both. If the resource option `ignoreChanges` names one, name both";
 
 /** What to do about a key that is not the leaf's. */

@@ -51,8 +51,8 @@ async function write(
   state: Properties,
   inputs: Properties,
 ): Promise<Properties> {
-  const [other] = kind.replaces(state, inputs);
-  if (other) throw new Error(`${other} of the ${title} can't be updated in place`);
+  const [fixed] = kind.replaces(state, inputs);
+  if (fixed) throw new Error(`${fixed} of the ${title} can't be updated in place`);
   const changes = differences(kind, state, inputs);
   const body = kind.toBody(Object.fromEntries(changes.map((one) => [one.property, one.sent])));
   const patch = () => kind.endpoints.update(account.client, id, body);
@@ -63,5 +63,6 @@ async function write(
   const drifted = driftOf(kind, state, found).filter(
     (name) => !changes.some(({ property }) => property === name),
   );
+  // A refresh must still find what has drifted.
   return { ...found, ...pick(state, drifted) };
 }
