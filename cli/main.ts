@@ -187,8 +187,7 @@ Environment:
     "show what an account holds: edges, certificates and tunnels online",
     `An edge is weak if it accepts TLS versions below 1.2, and open if neither ipRestriction nor
 mutualTls is enabled. Equal certificates, and equal edges without hostports, are twins.
---fail-within does not count a certificate before the last third of its lifetime, but it counts one
-with no known expiry date.
+--fail-within also counts a certificate with no known expiry date.
 
 Exit codes: 0, 1 for an error or an object that can't be used, 2 for what --fail-on and
 --fail-within say.`,

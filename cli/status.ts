@@ -28,7 +28,7 @@ export interface Status {
   service: string;
   /** What gives the exit code 2. */
   failOn: Flag[];
-  /** Within how many days, at most a third of its lifetime, a certificate gives the exit code 2; null for none. */
+  /** Within how many days a certificate gives the exit code 2; null for none. */
   failWithin: number | null;
   /** The ids of the objects that make the exit code 2: edges, then certificates. */
   failing: string[];
@@ -47,8 +47,8 @@ type Twin = Pick<ObjectStatus, "id" | "createdAt">;
 /**
  * The status of an account.
  *
- * @param failWithin `failing` has each certificate with fewer days left than this, or with less than a third of its
- * lifetime; with 0, each expired one. It has those with no known expiry date, too. Default: it has none.
+ * @param failWithin `failing` has each certificate with fewer days left than this; with 0, each expired one. It has
+ * those with no known expiry date, too. Default: it has none.
  * @param failOn `failing` has the edges that are `weak` or `open`, and the `twins`, too.
  */
 export function statusOf(account: Account, now: Date, failWithin?: number, failOn: Flag[] = []) {

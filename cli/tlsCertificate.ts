@@ -1,5 +1,5 @@
 import { plain } from "../client/plain";
-import { isDueWithin, tlsCertificate } from "../provider/kinds/tlsCertificate";
+import { defaultDays, isDueWithin, tlsCertificate } from "../provider/kinds/tlsCertificate";
 import type { describedBy } from "../provider/kinds/tlsCertificateLookup";
 import { aboutLines, type ObjectStatus, objectStatus, type Stored } from "./object";
 import { cell, count, type Line, type Paint, type Row } from "./table";
@@ -81,8 +81,14 @@ export function whyUnused(certificate: CertificateStatus, at: string): string | 
 }
 
 /** {@link isDueWithin}. An unknown date is no proof that nothing expires. */
-export const isDue = ({ notBefore, notAfter }: CertificateStatus, limit: number, at: string) =>
-  notAfter === null || isDueWithin(limit, { notBefore, notAfter }, new Date(at));
+export const isDue = ({ notAfter }: CertificateStatus, days: number, at: string) =>
+  notAfter === null || isDueWithin(days, { notAfter }, new Date(at));
+
+/** {@link isDue}, for a number of ours. */
+const isDueByDefault = (certificate: CertificateStatus, days: number, at: string) => {
+  const { notBefore, notAfter } = certificate;
+  return notAfter === null || isDue(certificate, defaultDays(days, { notBefore, notAfter }), at);
+};
 
 const dateOrNull = (date: string) => (Number.isNaN(Date.parse(date)) ? null : date);
 
@@ -108,8 +114,8 @@ export const certificateName = (certificate: CertificateStatus) =>
 
 /** How urgent a certificate is, as a colour. */
 export function urgencyOf(certificate: CertificateStatus, limit: number, at: string): Paint {
-  if (isDue(certificate, Math.max(urgentDays, limit), at)) return "red";
-  return isDue(certificate, 30, at) ? "yellow" : "green";
+  if (isDue(certificate, limit, at) || isDueByDefault(certificate, urgentDays, at)) return "red";
+  return isDueByDefault(certificate, 30, at) ? "yellow" : "green";
 }
 
 /** The date, and how urgent it is in words, too: not everyone sees colours. */

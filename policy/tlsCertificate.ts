@@ -61,7 +61,7 @@ export const certificateExpiry = resourcePolicy([TLSCertificate], {
   }),
 });
 
-/** The rule of `provider/kinds/tlsCertificate.ts`: a policy may import only what a program imports. A test holds both equal. */
+/** One number stands for many certificates, and most teams take that of a profile: so a short lifetime shortens it. */
 function isDueWithin(days: number, { notBefore, notAfter }: Certificate): boolean {
   const third = (notAfter.getTime() - notBefore.getTime()) / 3;
   return notAfter.getTime() - Date.now() < Math.min(third, days * day);

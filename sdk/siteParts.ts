@@ -54,8 +54,8 @@ export interface TLSSiteArgs {
   /** The lowest TLS version. Default `1.2`. */
   minVersion?: pulumi.Input<"1.0" | "1.1" | "1.2" | "1.3"> | undefined;
   /**
-   * A plan warns when the site's own certificate expires within this many days, or within a third of its
-   * lifetime where that is shorter. Default 21.
+   * A plan warns when the site's own certificate expires within this many days. Default 21, or a third of its lifetime
+   * where that is shorter.
    */
   renewBeforeDays?: pulumi.Input<number> | undefined;
   /** For people; at most 255 bytes. Default: the name of the site and of the stack. */
@@ -144,7 +144,7 @@ export function partsOf(
         ...about,
         certificatePem: args.certificatePem as pulumi.Input<string>,
         privateKeyPem: args.privateKeyPem && pulumi.secret(args.privateKeyPem),
-        renewBeforeDays: args.renewBeforeDays ?? 21,
+        renewBeforeDays: args.renewBeforeDays,
         ...(args[filesKey] && { [filesKey]: args[filesKey] }),
       },
       { ...child("TLSCertificate"), ...(isProtected && unprotected) },

@@ -214,7 +214,7 @@ describe("statusOf and statusText", () => {
     };
     assert.equal(textOf(statusWith(account), 100), usualReport);
     const due = textOf(statusWith(account, 30), 200);
-    assert.match(due, /5 certificates \(3 due in 30 days, 1 with no known expiry date\)/);
+    assert.match(due, /5 certificates \(4 due in 30 days, 1 with no known expiry date\)/);
     const soon = textOf(statusWith(account, 0), 200);
     assert.match(soon, /5 certificates \(1 due in 0 days, 1 expiring in 7 days, 1 with no/);
     assert.doesNotMatch(textOf(statusWith({})), /Twins|Unused/);

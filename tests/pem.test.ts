@@ -163,7 +163,9 @@ describe("the inputs of a TLS certificate", () => {
     assert.match(warning(10, 11) ?? "", /2030-01-11T01:00:00.*10 days.*pulumi up/);
     assert.match(warning(1, 30) ?? "", /in 25 hours/);
     assert.match(warning(-1) ?? "", /expired/);
-    for (const days of [10, undefined]) assert.equal(warning(10, days), undefined);
+    assert.equal(warning(10, 10), undefined);
+    assert.match(warning(20) ?? "", /20 days \(renewBeforeDays: 21, or a third/);
+    assert.equal(warning(21), undefined);
   });
 
   it("C14 C20 fingerprints are those of the leaf, of its key and of the chain in its order", () => {

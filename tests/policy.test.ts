@@ -72,25 +72,28 @@ describe("policies", () => {
     await holds(hostileText, 300, async (text) => assertInert(shown(text)));
   });
 
-  it("C11 C70 plan, policy and status take a certificate for due by one rule: never before the last third of its life", async () => {
-    for (const [life, days, border] of [
-      [6, 21, 2],
-      [6, 1, 1],
-      [47, 21, 47 / 3],
-      [90, 21, 21],
-      [0.9, 21, 0.3],
+  it("C11 C70 plan and status count the days that a person gives; a default and a policy take at most a third of a lifetime", async () => {
+    for (const [life, days, inPlan, inPolicy] of [
+      [6, 5, 5, 2],
+      [200, 100, 100, 200 / 3],
+      [90, 14, 14, 14],
+      [6, undefined, 2, 2],
+      [47, undefined, 47 / 3, 47 / 3],
+      [90, undefined, 21, 30],
     ] as const) {
-      for (const left of [border * 1.01, border * 0.99]) {
+      for (const left of [inPlan, inPolicy].flatMap((border) => [border - 0.01, border + 0.01])) {
         const pair = await issue({ notBefore: inDays(left - life), notAfter: inDays(left) });
         const { certificatePem } = pair;
         const wire = { id: "cert_1", uri: "", created_at: "", certificate_pem: certificatePem };
         const account = { service: "", edges: [], certificates: [wire], tunnels: [] };
+        const config = days === undefined ? {} : { days };
         const answers = [
           warningsOf(Chain.parse(certificatePem), days, new Date()),
-          (await judge(pack.certificateExpiry, [certificate(pair)], { days })).violations,
-          statusOf(account, new Date(), days).failing,
+          statusOf(account, new Date(), days ?? inPlan).failing,
+          (await judge(pack.certificateExpiry, [certificate(pair)], config)).violations,
         ].map(({ length }) => length > 0);
-        assert.deepEqual(answers, Array(3).fill(left < border), `${left} of ${life}, ${days}`);
+        const expected = [left < inPlan, left < inPlan, left < inPolicy];
+        assert.deepEqual(answers, expected, `${left} of ${life}, ${days}`);
       }
     }
   });

@@ -77,7 +77,6 @@ describe("a TLS site", () => {
     assert.deepEqual(edge.backend, { backendId: "bkdtg_1" });
     assert.deepEqual([edge.ipRestriction, edge.mutualTls], [undefined, undefined]);
     for (const { description } of [edge, certificate]) assert.equal(description, "app (staging)");
-    assert.equal(certificate.renewBeforeDays, 21);
     assert.deepEqual(JSON.parse(String(certificate.metadata)), { environment: "staging" });
   });
 

@@ -30,8 +30,8 @@ const others = {
    */
   privateKeyPem: v.optional(text),
   /**
-   * A plan warns when the leaf expires within this number of days, 1 to 3650, or within a third of its
-   * lifetime where that is shorter. Default: no warning before the leaf has expired. Not sent to the service.
+   * A plan warns when the leaf expires within this number of days, 1 to 3650. Default 21, or a third of its lifetime
+   * where that is shorter. Not sent to the service.
    */
   renewBeforeDays: v.optional(
     v.pipe(
@@ -96,7 +96,10 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     const isKeyNew = olds?.privateKeyPem !== privateKeyPem;
     const isOnlyOneNew = olds?.privateKeyPem !== undefined && isKeyNew !== isNew;
     if (key) problems.push(...problemsOfKey(chain, key, isOnlyOneNew));
-    const expired = isNew ? expiryOf(chain.validity, undefined, now) : undefined;
+    const expired =
+      isNew && isDueWithin(0, chain.validity, now)
+        ? expiryOf(chain.validity, undefined, now)
+        : undefined;
     if (expired) problems.push({ path: "certificatePem", reason: expired });
     // A key in another encoding that matches the same leaf is no change.
     const deployedKey = !isNew && key ? olds?.privateKeyPem : undefined;
@@ -250,6 +253,8 @@ function renamed(before: LeafNames, after: LeafNames): string {
   return changes.length > 0 ? `names ${changes.join(", ")}` : "same names";
 }
 
+const dayMs = 86_400_000;
+
 /** When a certificate is valid. The service may not say since when. */
 interface Validity {
   notBefore: string | null;
@@ -257,15 +262,17 @@ interface Validity {
 }
 
 /**
- * Whether a certificate must be renewed: it has fewer days left than the setting says, or less than a third of its
- * lifetime where that is shorter. So one number does for certificates of years and of days, and a number of
- * the user is shortened, too: it stands for many certificates, and a policy can't tell it from a default.
+ * A default number of days as that of one certificate: at most a third of its lifetime, so that one default does for
+ * certificates of years and of days. A number that a person gives counts as it is.
  */
-export function isDueWithin(days: number, { notBefore, notAfter }: Validity, now: Date): boolean {
-  const [given, end] = [days * 86_400_000, Date.parse(notAfter)];
-  const third = Math.max(0, end - Date.parse(notBefore ?? "")) / 3;
-  return end - now.getTime() < (third < given ? third : given);
+export function defaultDays(days: number, { notBefore, notAfter }: Validity): number {
+  const third = (Date.parse(notAfter) - Date.parse(notBefore ?? "")) / 3 / dayMs;
+  return third < days ? Math.max(0, third) : days;
 }
+
+/** Whether a certificate has fewer days left. */
+export const isDueWithin = (days: number, { notAfter }: Pick<Validity, "notAfter">, now: Date) =>
+  Date.parse(notAfter) - now.getTime() < days * dayMs;
 
 /** The message about a leaf that has expired or expires soon; undefined for another leaf. */
 export function expiryOf(
@@ -274,14 +281,14 @@ export function expiryOf(
   now: Date,
 ): string | undefined {
   const { notAfter } = validity;
-  const days = (Date.parse(notAfter) - now.getTime()) / 86_400_000;
+  const days = (Date.parse(notAfter) - now.getTime()) / dayMs;
   if (days <= 0) return `the leaf certificate expired on ${notAfter}: renew it`;
-  if (renewBeforeDays === undefined || !isDueWithin(renewBeforeDays, validity, now))
-    return undefined;
+  if (!isDueWithin(renewBeforeDays ?? defaultDays(21, validity), validity, now)) return undefined;
   const left = days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`;
+  const within = renewBeforeDays ?? "21, or a third of its lifetime, by default";
   return (
-    `the leaf certificate expires on ${notAfter}, in ${left} (renewBeforeDays: ` +
-    `${renewBeforeDays}): renew it, and the next \`pulumi up\` uploads the new chain`
+    `the leaf certificate expires on ${notAfter}, in ${left} (renewBeforeDays: ${within}): renew it, and the next ` +
+    "`pulumi up` uploads the new chain"
   );
 }
 

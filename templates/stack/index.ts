@@ -3,7 +3,7 @@ import { TLSCertificate, TLSSite } from "pulumi-tlsedge";
 import { readConfig } from "./config";
 
 const stack = readConfig();
-const { connection, owner, renewBeforeDays = 21 } = stack;
+const { connection, owner, renewBeforeDays } = stack;
 
 const forEach = <T, R>(all: Record<string, T>, make: (one: T, name: string) => R) =>
   Object.fromEntries(Object.entries(all).map(([name, one]) => [name, make(one, name)]));
