@@ -22,6 +22,7 @@ import { defined, type Properties, pick } from "../provider/values/properties";
 import { type Connection, defaultConnection } from "../provider/values/setting";
 import { components } from "./construct";
 import { configurationOf, differentAccount, problemsOfConfig } from "./provider";
+import { withPythonNames } from "./pythonNames";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
 import {
   changedProperties,
@@ -380,5 +381,5 @@ function withDrift(kind: Kind, { state, drifted }: Found, inputs: Properties): P
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */
 function failureOf(reason: string): messages.CheckFailure {
-  return new messages.CheckFailure().setReason(reason);
+  return new messages.CheckFailure().setReason(withPythonNames(reason));
 }
