@@ -126,10 +126,13 @@ describe("the template site of a release", () => {
   }
 
   /** The command that runs the recipe of docs/emulator.md. */
-  const recipes = {
-    python: ["test_emulator.py", "python3 -m pip install --quiet pytest && python3 -m pytest -q test_emulator.py"],
+  const recipes: Record<"python" | "go", [file: string, command: string]> = {
+    python: [
+      "test_emulator.py",
+      "python3 -m pip install --quiet pytest && python3 -m pytest -q test_emulator.py",
+    ],
     go: ["emulator_test.go", "go mod tidy && go test ./..."],
-  } as const;
+  };
 
   for (const language of ["python", "go"] as const) {
     it(`C25 C88 is deployed in ${language}, with the plugin that its SDK names`, async function () {
