@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
@@ -17,7 +16,6 @@ import (
 func startEmulator(t *testing.T) map[string]string {
 	command := "plugin run --kind resource tlsedge -- emulator --data"
 	emulator := exec.Command("pulumi", append(strings.Fields(command), t.TempDir())...)
-	emulator.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	output, err := emulator.StdoutPipe()
 	if err == nil {
 		err = emulator.Start()
@@ -26,7 +24,7 @@ func startEmulator(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		syscall.Kill(-emulator.Process.Pid, syscall.SIGTERM)
+		emulator.Process.Kill()
 		emulator.Wait()
 	})
 	settings := map[string]string{}

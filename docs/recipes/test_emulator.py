@@ -2,9 +2,7 @@
 beside Pulumi.yaml, and write what the program needs into Pulumi.test.yaml: docs/emulator.md says more."""
 
 import json
-import os
 import shlex
-import signal
 import ssl
 import subprocess
 import urllib.request
@@ -18,10 +16,10 @@ def settings(tmp_path_factory):
     """Starts the emulator, and gives what it prints: `export NAME=VALUE`, three times."""
     command = "pulumi plugin run --kind resource tlsedge -- emulator --data"
     arguments = [*command.split(), str(tmp_path_factory.mktemp("service"))]
-    emulator = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    emulator = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
     lines = [emulator.stdout.readline() for _ in range(3)]
     yield dict(shlex.split(line)[1].split("=", 1) for line in lines)
-    os.killpg(emulator.pid, signal.SIGTERM)
+    emulator.terminate()
     emulator.wait()
 
 

@@ -41,7 +41,7 @@ async function playRecipe(project: Project, file: string, command: string): Prom
   const program = Object.entries(config).filter(([name]) => !name.startsWith("tlsedge:"));
   await project.file("Pulumi.test.yaml", stringify({ config: Object.fromEntries(program) }));
   const before = project.emulator.requests.length;
-  const { code, output } = await project.start(["-ec", command], "bash").done;
+  const { code, output } = await project.start(["-ec", command], "sh").done;
   assert.equal(code, 0, output);
   assert.equal(project.emulator.requests.length, before);
 }
