@@ -27,6 +27,11 @@ const fault = strictObject({
   ]),
 });
 
+const advice =
+  'A fault is such as {"method": "POST", "path": "/edges/tls", "answer": {"status": 503}}. Its fields are method, path, ' +
+  'skip, times, work and answer. The answer is "reset", "silence", "truncated", "stale", "held", {"afterMs": 2000}, ' +
+  '{"fields": {…}} or {"status": 503, "headers": {…}, "body": "…"}; work is true, false, "cleared" or {"afterMs": 2000}.';
+
 /**
  * A fault and the requests that meet it. A request meets the first fault that matches it.
  *
@@ -175,7 +180,7 @@ export function serveFaults(routes: Hono<Env>, faults: Faults): void {
   routes.use(control, refuseParameters());
   routes.get(control, (c) => c.json({ faults: faults.list() }));
   routes.post(control, (c) => {
-    faults.add(readBody(c, fault));
+    faults.add(readBody(c, fault, advice));
     return c.json({ faults: faults.list() }, 201);
   });
   routes.delete(control, (c) => {

@@ -106,13 +106,22 @@ async function writeCertificate(domains: string[], folder: string, days: number)
   console.log(`${chainFile} and privkey.pem: ${domains.join(", ")}, ${days} days`);
 }
 
+const unwritable = "Choose a place that you may write with --data, --write-env, --out or --port.";
+
+/** What to do about an error of the system, by its code. */
+const advice: Record<string, string> = {
+  EADDRINUSE: "Choose another port with --port, or omit --port for a free one.",
+  EACCES: unwritable,
+  EROFS: unwritable,
+};
+
 /** Runs a command line. `self` is what a person writes before it. */
 export function start(self: string, args: string[]): void {
   const usage = usageOf(self);
   main(args, usage).catch((error: NodeJS.ErrnoException) => {
     const isUsage = error instanceof UsageError || error.code?.startsWith("ERR_PARSE_ARGS_");
-    const taken = "The port is in use: choose another with --port, or omit --port for a free one.";
-    console.error(`${self}: ${error.code === "EADDRINUSE" ? taken : error.message}`);
+    const todo = advice[error.code ?? ""];
+    console.error(`${self}: ${error.message}${todo ? `. ${todo}` : ""}`);
     if (isUsage) console.error(`\n${usage}`);
     process.exitCode = isUsage ? 2 : 1;
   });

@@ -1,7 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import * as v from "valibot";
-import { Refusal, reasons } from "./errors";
+import { type Reason, Refusal, reasons } from "./errors";
 import type { Collection } from "./store";
 
 const maxLimit = 100;
@@ -22,14 +22,20 @@ export const labels = {
 /**
  * Reads the body of a request. Refuses a body that is not JSON or does not match the schema. No
  * message contains a value of the body, which may be a key.
+ *
+ * @param advice A sentence for the message: what to write.
  */
-export function readBody<S extends v.GenericSchema>(c: Context<Env>, schema: S): v.InferOutput<S> {
+export function readBody<S extends v.GenericSchema>(
+  c: Context<Env>,
+  schema: S,
+  advice = "",
+): v.InferOutput<S> {
   if (!/^application\/json\s*(;|$)/i.test(c.req.header("content-type") ?? "")) {
     throw new Refusal(reasons.contentType, "Send the body with Content-Type: application/json.");
   }
   const result = v.safeParse(schema, parseJSON(c.var.text));
   if (result.success) return result.output;
-  throw refusalOf(result.issues[0]);
+  throw refusalOf(result.issues[0], advice);
 }
 
 function parseJSON(text: string): unknown {
@@ -41,17 +47,22 @@ function parseJSON(text: string): unknown {
   }
 }
 
-function refusalOf(issue: v.BaseIssue<unknown>): Refusal {
+function refusalOf(issue: v.BaseIssue<unknown>, advice: string): Refusal {
   const field = v.getDotPath(issue) ?? "the body";
-  if (issue.type === "strict_object" && issue.expected === "never") {
-    return new Refusal(reasons.unknownField, `There is no field ${field} here.`);
+  const refuse = (reason: Reason, message: string) =>
+    new Refusal(reason, `${message} ${advice}`.trim());
+  if (issue.type === "strict_object") {
+    return issue.expected === "never"
+      ? refuse(reasons.unknownField, `There is no field ${field} here.`)
+      : refuse(reasons.fieldInvalid, `${field} is missing.`);
   }
   if (issue.type === "max_bytes") {
     const limit = issue.expected?.replace("<=", "");
-    return new Refusal(reasons.fieldTooLong, `${field} may have at most ${limit} bytes of UTF-8.`);
+    return refuse(reasons.fieldTooLong, `${field} may have at most ${limit} bytes of UTF-8.`);
   }
+  if (issue.type === "union") return refuse(reasons.fieldInvalid, `${field} has no known form.`);
   const expected = issue.type === "custom" ? "object" : issue.expected;
-  return new Refusal(reasons.fieldInvalid, `${field} is not of type ${expected}.`);
+  return refuse(reasons.fieldInvalid, `${field} is not of type ${expected}.`);
 }
 
 /** Refuses a query parameter that is unknown or given twice: only a read of a list has some. */

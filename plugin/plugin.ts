@@ -22,6 +22,7 @@ import { type Connection, defaultConnection } from "../provider/values/setting";
 import { components } from "./construct";
 import { importedInputs, ownInputs, type SchemaProperties, secretsIn, withDrift } from "./inputs";
 import { configurationOf, differentAccount, problemsOfConfig } from "./provider";
+import { withPythonNames } from "./pythonNames";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
 import {
   changedProperties,
@@ -350,5 +351,5 @@ function kindOf(token: string): Kind {
 
 /** Leaves `property` empty: the engine would print the value of that property, secret or not. */
 function failureOf(reason: string): messages.CheckFailure {
-  return new messages.CheckFailure().setReason(reason);
+  return new messages.CheckFailure().setReason(withPythonNames(reason));
 }

@@ -8,6 +8,7 @@ import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
 import { plainMessage } from "../client/plain";
 import type { Show } from "../provider/run/log";
+import { withPythonNames } from "./pythonNames";
 
 /** The URN of the operation in progress: messages about it name its resource. */
 const urnOf = new AsyncLocalStorage<string>();
@@ -81,7 +82,7 @@ export class IncompleteError extends Error {
 }
 
 function grpcError(error: Error): grpc.ServiceError {
-  const message = plainMessage(error.message);
+  const message = withPythonNames(plainMessage(error.message));
   const metadata = new grpc.Metadata();
   const code = grpc.status.UNKNOWN;
   if (error instanceof IncompleteError) {
@@ -101,7 +102,7 @@ export function throughEngine(address: string): Show {
     const urn = { run: "", resource: urnOf.getStore() ?? "" }[about] ?? about;
     const request = new LogRequest()
       .setSeverity(level)
-      .setMessage(text ?? "")
+      .setMessage(withPythonNames(text ?? ""))
       .setUrn(urn);
     request.setEphemeral(severity === "status");
     // An engine that has ended gives an error, and nobody reads the message.

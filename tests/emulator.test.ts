@@ -458,6 +458,16 @@ describe("the emulator", () => {
     assert.deepEqual(names, ["TLSEDGE_BASE_URL", "TLSEDGE_API_KEY", "TLSEDGE_CA_FILE"]);
   });
 
+  it("names the option for another folder where it may not write", async () => {
+    const cwd = newFolder();
+    // Root may write anywhere.
+    const fails = `const fs = require("fs"); fs.mkdirSync = (path) => { throw Object.assign(new Error("EACCES: " + path), { code: "EACCES" }); };`;
+    fs.writeFileSync(path.join(cwd, "fails.js"), fails);
+    const args = ["--require", "./fails.js", main];
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8" });
+    assert.deepEqual([status, /EACCES: .*--data/.test(stderr)], [1, true], stderr);
+  });
+
   it("makes a certificate on the command line, in place of a key that others may read; refuses a typo", () => {
     const cwd = newFolder();
     const run = (...args: string[]) =>

@@ -159,8 +159,16 @@ describe("the emulator's faults", () => {
     assert.equal((await post()).error, "ECONNRESET");
     const { faults } = JSON.parse((await send("GET", path)).body);
     assert.deepEqual(faults, [{ answer: "reset", hits: 1 }]);
-    for (const wrong of [{}, { answer: "burn" }, { answer: "reset", pth: "/" }]) {
-      assert.equal((await send("POST", path, wrong)).status, 400);
+    for (const [wrong, what] of [
+      [{}, "answer is missing."],
+      [{ answer: "burn" }, "answer has no known form."],
+      [{ answer: "reset", pth: "/" }, "There is no field pth here."],
+    ] as const) {
+      const { status, body } = await send("POST", path, wrong);
+      const { msg } = JSON.parse(body);
+      assert.deepEqual([status, msg.split(" A fault is such as ")[0]], [400, what]);
+      const [example = ""] = /\{"method".*?\}\}/.exec(msg) ?? [];
+      assert.equal((await send("POST", path, JSON.parse(example))).status, 201);
     }
     assert.equal((await send("DELETE", path)).status, 204);
     assert.deepEqual(emulator.faults.list(), []);

@@ -197,6 +197,18 @@ describe("the plugin", () => {
       assert.match(failures[0]?.reason ?? "", /connection: no such property/);
     });
 
+    it("C15: says after a message what Python writes for the properties in it", async () => {
+      const reasonsOf = async (args: Record<string, unknown>) =>
+        (await edge().check({}, args)).failures?.map(({ reason }) => reason) ?? [];
+      const [misspelt = ""] = await reasonsOf({ ipRestriction: { ipPolicyId: ["ipp_1"] } });
+      assert.match(
+        misspelt,
+        /ipPolicyIds\? \(in Python ip_restriction\.ip_policy_id, ip_policy_ids\)$/,
+      );
+      const [wrong = ""] = await reasonsOf({ hostports: ["minVersion"] });
+      assert.doesNotMatch(wrong, /Python/);
+    });
+
     it("C13 C18: names a hostport that two edges have, in any letter case, but no secret or unknown one", async () => {
       const check = async (name: string, hostports: unknown) => {
         const { failures = [] } = await edge(name).check({}, { hostports });
@@ -450,7 +462,7 @@ describe("the plugin", () => {
       assert.deepEqual((await check({ baseUrl: unknown, apiKey: "k" })).reasons, []);
       assert.deepEqual((await check({ apiKey: "k", maxRetries: "many" })).reasons, [
         "maxRetries of the provider staging must be a whole number from 0 to 1000. Correct " +
-          "maxRetries of the provider staging",
+          "maxRetries of the provider staging (in Python max_retries)",
       ]);
     });
 
@@ -482,7 +494,7 @@ describe("the plugin", () => {
     it("C4 C82: needs a key beside a base URL: the environment's is not sent there", async () => {
       const { check } = await start("staging");
       assert.deepEqual((await check({ baseUrl: emulator.url })).reasons, [
-        "no API key is set: set apiKey of the provider staging, because that provider sets baseUrl",
+        "no API key is set: set apiKey of the provider staging, because that provider sets baseUrl (in Python api_key, base_url)",
       ]);
       assert.deepEqual((await check({ apiKey: "k" })).reasons, []);
       const stack = await start("default");

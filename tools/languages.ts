@@ -203,7 +203,7 @@ async function compileNodeSdk(sdk: string): Promise<void> {
 
 /** Installs a wheel, or the folder of a generated SDK, for the programs that are given these SDKs. */
 export async function installPythonSdk(from: string, sdks: string): Promise<void> {
-  const offline = ["--no-deps", "--no-build-isolation"];
+  const offline = ["--no-index", "--no-deps", "--no-build-isolation"];
   await pip(interpreter, "install", ...offline, "--target", pythonPath(sdks), from);
 }
 

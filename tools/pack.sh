@@ -46,6 +46,7 @@ pack() { # <platform>
   tar --extract --file "$file" --directory "$folder" --strip-components 2 package/bin
   cp LICENSE "$work/LICENSES-THIRD-PARTY.txt" "$folder"
   (cd plugin/dist && cp package.json components.js commands.js emulator.js pulumi-*-tlsedge* "$folder")
+  case $1 in windows-*) ;; *) rm "$folder"/*.cmd ;; esac
   cp -R policy/profiles "$folder"
   tools/archive.sh "$out/pulumi-resource-tlsedge-v$version-$1.tar.gz" "$folder"
 }

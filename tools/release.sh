@@ -44,6 +44,9 @@ if has nodejs; then
 fi
 if has python; then
   cp python/pulumi_tlsedge/README.md python
+  # The schema has no word for them.
+  sed -i '/classifiers = /d; /^ *keywords = /i \  classifiers = ["Intended Audience :: System Administrators", "Programming Language :: Python :: 3 :: Only", "Typing :: Typed"]' \
+    python/pyproject.toml
   python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out/archives" ./python
 fi
 if has go; then
@@ -51,6 +54,7 @@ if has go; then
   pulumi=$(sed -n 's|.*\(github.com/pulumi/pulumi/sdk/v3\) \(v[0-9.]*\).*|\1@\2|p' \
     "$root/tools/pulumi-cli/engine/go.mod")
   (cd go && go mod edit -require="$pulumi")
+  pack go
 fi
 if has java; then
   # The SDK reads it. Gradle writes it when it builds; Maven does not.

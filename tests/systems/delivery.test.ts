@@ -55,11 +55,13 @@ describe("the delivery of the plugin", () => {
 
   it("an archive has the plugin, Node.js, the policies, and the licences of all that it holds", async () => {
     const files = await sh(`tar -tzf ${file()}`, repository);
-    const node = process.platform === "win32" ? "node.exe" : "node";
+    const isWindows = process.platform === "win32";
+    const node = isWindows ? "node.exe" : "node";
     const licenses = "LICENSES-THIRD-PARTY.txt";
     const bundles = ["commands.js", "components.js", "emulator.js", node, "package.json"];
     const profiles = ["", "baseline.json", "production.json"].map((name) => `profiles/${name}`);
-    const launched = [policies, launcher].flatMap((name) => [name, `${name}.cmd`, `${name}.js`]);
+    const ends = isWindows ? ["", ".cmd", ".js"] : ["", ".js"];
+    const launched = [policies, launcher].flatMap((name) => ends.map((end) => name + end));
     const expected = ["LICENSE", licenses, ...bundles, ...profiles, ...launched];
     assert.deepEqual(files.trim().split("\n").sort(), expected);
     const text = await sh(`tar -xzOf ${file()} ${licenses}`, repository);

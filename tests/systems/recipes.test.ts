@@ -6,7 +6,6 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { runInNewContext } from "node:vm";
-import { parse } from "yaml";
 import { tlsEdges } from "../../client/tlsEdge";
 import ours from "../../package.json";
 import type { Project } from "../../tools/engine";
@@ -15,21 +14,11 @@ import { findGo, goEnv, pulumiVersion } from "../../tools/pulumi";
 import { pack } from "../../tools/tarball";
 import { makeIssuer } from "../policyCases";
 import { clientOf, upload } from "../support";
+import { type Job, recipe, recipes, runGitLab, runJob, runScript, type Workflow } from "./ci";
 import { startWith } from "./examples";
 
 const day = 86_400_000;
-const recipes = path.join(repository, "docs", "recipes");
 const stacks = ["dev", "prod", "staging"];
-type Values = Record<string, string>;
-interface Job {
-  if?: string;
-  needs?: string;
-  permissions?: Values;
-  env: Values;
-  steps: { uses?: string; with?: Values; run?: string; env?: Values }[];
-}
-
-const recipe = async (file: string) => parse(await readFile(path.join(recipes, file), "utf8"));
 
 describe("the recipes for CI", () => {
   it("have no mistake that actionlint and shellcheck know, and no action without a commit", async function () {
@@ -46,8 +35,10 @@ describe("the recipes for CI", () => {
   it("install the CLI of the tests", async () => {
     const files = globSync(path.join(recipes, "*.yml"));
     const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
-    const found = texts.join().match(/(?<=pulumi-version: |pulumi-nodejs-24:)[\d.]+/g);
-    assert.deepEqual(found, Array(4).fill(pulumiVersion));
+    const found = texts
+      .join()
+      .match(/(?<=pulumi-version: |image: pulumi\/pulumi(-nodejs-24)?:)[\d.]+/g);
+    assert.deepEqual(found, Array(5).fill(pulumiVersion));
   });
 
   /** The jobs that an event starts, in the file for Node.js and in that for the plugin. */
@@ -55,8 +46,8 @@ describe("the recipes for CI", () => {
     ["pull_request", "somebody", "acme/edges", ["stacks", "preview"], ["preview"]],
     ["pull_request", "somebody", "fork/edges", ["stacks"], []],
     ["pull_request", "dependabot[bot]", "acme/edges", ["stacks"], []],
-    ["push", "somebody", "acme/edges", ["stacks", "up", "prod"], ["up"]],
-    ["schedule", "somebody", "acme/edges", ["stacks", "check", "account"], []],
+    ["push", "somebody", "acme/edges", ["stacks", "up", "prod"], ["up", "prod"]],
+    ["schedule", "somebody", "acme/edges", ["stacks", "check", "account"], ["check", "account"]],
   ];
   it("give a fork neither secrets nor a token that can write", async () => {
     const comments = { contents: "read", "pull-requests": "write" };
@@ -84,7 +75,7 @@ describe("the recipes for CI", () => {
 
 describe("the template stack and the recipes, from `pulumi new` on", () => {
   let project: Project;
-  let jobs: Record<string, Job>;
+  let workflow: Workflow;
   /** docs/recipes.md */
   let page: string;
   const edgeOf = (hostport: string) =>
@@ -93,7 +84,7 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
 
   before(async () => {
     page = await readFile(path.join(repository, "docs", "recipes.md"), "utf8");
-    jobs = (await recipe("github-actions.yml")).jobs;
+    workflow = await recipe("github-actions.yml");
     const policies = `"pulumi-tlsedge-policy": "file:${await pack("policy")}"`;
     const packages = `"file:${await pack(".")}", ${policies}`;
     const published = JSON.stringify(ours.repository.url);
@@ -117,69 +108,20 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
     await succeeds(commands.join("\n"));
   }
 
-  const settings = [
-    ...["PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE"],
-    ...["TLSEDGE_API_KEY", "TLSEDGE_BASE_URL", "TLSEDGE_CA_FILE"],
-  ];
-
-  /** Runs commands as a job does, without the settings that it does not give; and what they wrote. */
-  async function shell(script: string, env: Values = {}, unset: string[] = []) {
-    const given = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-    const bash = ["bash", "-e", "-o", "pipefail", "-c", script];
-    const before = project.emulator.requests.length;
-    const args = [...unset.flatMap((name) => ["-u", name]), ...given, ...bash];
-    const { code, output } = await project.start(args, "env").done;
-    const requests = project.emulator.requests.slice(before).map(({ method }) => method);
-    return { code, output, writes: requests.filter((method) => method !== "GET") };
-  }
+  const shell = (script: string) => runScript(project, script);
+  const run = (id: string) => runJob(project, workflow, id, "prod");
 
   async function succeeds(script: string): Promise<void> {
     const { code, output } = await shell(script);
     assert.equal(code, 0, output);
   }
 
-  /** Runs the steps of a job of GitHub: the first that fails ends it. */
-  async function run(id: string) {
-    const matrix = { stack: "prod" };
-    const contexts = { secrets: project.env, vars: project.env, matrix, env: {} };
-    const filled = (values: Values = {}) =>
-      Object.fromEntries(
-        Object.entries(values).map(([name, value]) => [
-          name,
-          String(value).replace(/\$\{\{(.*?)\}\}/g, (_, text) => runInNewContext(text, contexts)),
-        ]),
-      );
-    const PACK = "node_modules/pulumi-tlsedge-policy";
-    contexts.env = { PACK, ...filled(jobs[id]?.env) };
-    let done = { code: 0, output: "", writes: [] as string[] };
-    for (const { run: script, with: inputs, env } of jobs[id]?.steps ?? []) {
-      const command = script ?? (inputs?.command && commandOf(filled(inputs)));
-      if (!command || command === "npm ci" || done.code !== 0) continue;
-      assert.doesNotMatch(command, /\$\{\{/, "a value in a command could be read as a command");
-      const files = { GITHUB_OUTPUT: "output.txt", GITHUB_STEP_SUMMARY: "summary.md" };
-      const step = await shell(command, { ...contexts.env, ...filled(env), ...files }, settings);
-      const [output, writes] = [done.output + step.output, [...done.writes, ...step.writes]];
-      done = { ...step, output, writes };
-    }
-    return done;
-  }
-
-  /** What pulumi/actions runs for its inputs. */
-  const commandOf = ({ command, "stack-name": stack, ...inputs }: Values) =>
-    [
-      `pulumi ${command} --stack ${stack} --non-interactive`,
-      ...["diff", "suppress-progress"]
-        .filter((name) => inputs[name] === "true")
-        .map((name) => `--${name}`),
-      `--policy-pack ${inputs.policyPacks} --policy-pack-config ${inputs.policyPackConfigs}`,
-    ].join(" ");
-
   const text = (name: string) => readFile(path.join(project.folder, name), "utf8");
 
   it("finds the stacks by their files, and what `npm ci` installs", async () => {
     assert.equal((await run("stacks")).code, 0);
     assert.deepEqual(JSON.parse((await text("output.txt")).replace("names=", "")).sort(), stacks);
-    const listed: Values[] = JSON.parse((await shell("pulumi stack ls --json")).output);
+    const listed: { name: string }[] = JSON.parse((await shell("pulumi stack ls --json")).output);
     assert.deepEqual(listed.map(({ name }) => name).sort(), stacks);
     await succeeds("npm ci");
   });
@@ -202,17 +144,9 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
   it("C19 fails a pull request whose update would fail, and names who has the hostport", async () => {
     const args = { hostports: ["app.example.com:443"] };
     const { id } = await tlsEdges.create(clientOf(project.emulator), args);
-    const { preview } = await recipe("gitlab-ci.yml");
-    const gitlab = {
-      STACK: "prod",
-      PROFILE: "production",
-      PACK: "node_modules/pulumi-tlsedge-policy",
-    };
-    const { jobs } = await recipe("github-actions-plugin.yml");
     for (const { code, output } of [
       await run("preview"),
-      await shell(preview.script.join("\n"), gitlab),
-      await shell(jobs.preview.steps.at(-1).run, gitlab),
+      await runGitLab(project, "gitlab-ci.yml", "preview", "prod"),
     ]) {
       assert.notEqual(code, 0, output);
       assert.match(output, new RegExp(`this update will fail.*${id}`));
@@ -256,20 +190,18 @@ describe("the template stack and the recipes, from `pulumi new` on", () => {
   });
 
   it("does the same in GitLab", async () => {
-    const gitlab = await recipe("gitlab-ci.yml");
-    assert.deepEqual(
-      stacks.map((id) => gitlab[id].variables.STACK),
-      stacks,
-    );
+    for (const file of ["gitlab-ci.yml", "gitlab-ci-plugin.yml"]) {
+      const gitlab = await recipe(file);
+      const own = stacks.map((id) => gitlab[id].variables.STACK);
+      assert.deepEqual(own, stacks);
+    }
     for (const [id, code, printed] of [
       ["preview", 0, ""],
       ["prod", 0, ""],
       ["check", 0, "6 unchanged"],
       ["account", 2, "10 days"],
     ] as const) {
-      const { script = gitlab[gitlab[id].extends].script, variables } = gitlab[id];
-      const env = { ...gitlab.variables, STACK: "prod", PROFILE: "production", ...variables };
-      const ran = await shell(script.join("\n"), env);
+      const ran = await runGitLab(project, "gitlab-ci.yml", id, "prod");
       assert.deepEqual([ran.code, ran.writes], [code, []], ran.output);
       assert.ok(ran.output.includes(printed), ran.output);
     }

@@ -93,7 +93,7 @@ describe("the packages of a release", () => {
   }
 
   it("C89 are packed, with their checksums", async () => {
-    const archives = sources.map((each) => `pulumi-tlsedge-${each}-${tag}.tar.gz`);
+    const archives = [...sources, "go"].map((each) => `pulumi-tlsedge-${each}-${tag}.tar.gz`);
     const names = [...archives, ...tarballs, wheel];
     const found = (await readdir(packed)).sort();
     const others = found.filter((name) => !name.startsWith("pulumi-resource-"));
@@ -111,7 +111,9 @@ describe("the packages of a release", () => {
     const folder = newFolder();
     await sh(`python3 -m zipfile -e ${wheel} ${folder}`, packed);
     const metadata = path.join(folder, `pulumi_tlsedge-${version}.dist-info`, "METADATA");
-    assert.match(await readFile(metadata, "utf8"), /^# TLS edges/m);
+    const described = await readFile(metadata, "utf8");
+    assert.match(described, /^# TLS edges/m);
+    assert.match(described, /^Classifier: Typing :: Typed$/m);
   });
 
   it("C89 have the plugin for each platform that Pulumi knows (TLSEDGE_TEST_WEEKLY=1)", async function () {
@@ -124,13 +126,19 @@ describe("the packages of a release", () => {
   });
 
   /** Unpacks the sources of a language; gives the folder. */
-  async function unpacked(language: "dotnet" | "java"): Promise<string> {
+  async function unpacked(language: "dotnet" | "go" | "java"): Promise<string> {
     const folder = path.join(newFolder(), language);
     await mkdir(folder);
     const archive = path.join(packed, `pulumi-tlsedge-${language}-${tag}.tar.gz`);
     await sh(`tar -xzf ${archive}`, folder);
     return folder;
   }
+
+  it("C89 compile an example in Go, with the module of the archive in place of the published one", async () => {
+    const sdks = path.dirname(await unpacked("go"));
+    const text = await readFile(path.join(examples, "tlsSite.go"), "utf8");
+    await programs.go(newFolder(), text, { sdks });
+  });
 
   it("C88 C89 run the examples in Java, compiled with the sources", async function () {
     if (!sources.includes("java")) return this.skip();

@@ -1,15 +1,16 @@
 // `pulumi new` with each template of a site, and the deployment of what it makes.
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 import ours from "../../package.json";
 import schema from "../../plugin/schema.json";
 import type { Project } from "../../tools/engine";
-import { newFolder, repository } from "../../tools/folders";
+import { newFolder } from "../../tools/folders";
 import { missing, writeSdks } from "../../tools/languages";
 import { goEnv } from "../../tools/pulumi";
-import { gitUrl, packPlugin, pluginArchive, serveFolder } from "../../tools/tarball";
+import { gitUrl, pack, packPlugin, pluginArchive, serveFolder } from "../../tools/tarball";
+import { recipes as folder, recipe, runGitLab, runJob, type Workflow } from "./ci";
 import { startWith } from "./examples";
 
 /** Runs `pulumi new`, and puts the certificate where its answers say. */
@@ -32,6 +33,19 @@ async function isDeployed(project: Project): Promise<void> {
   assert.equal(await project.output("edgeId"), edge?.id);
 }
 
+/** Runs a recipe of docs/emulator.md in the folder of a project: its emulator is not the project's. */
+async function playRecipe(project: Project, file: string, command: string): Promise<void> {
+  await cp(path.join(folder, file), path.join(project.folder, file));
+  const own = path.join(project.folder, `Pulumi.${project.stack}.yaml`);
+  const { config } = parse(await readFile(own, "utf8"));
+  const program = Object.entries(config).filter(([name]) => !name.startsWith("tlsedge:"));
+  await project.file("Pulumi.test.yaml", stringify({ config: Object.fromEntries(program) }));
+  const before = project.emulator.requests.length;
+  const { code, output } = await project.start(["-ec", command], "sh").done;
+  assert.equal(code, 0, output);
+  assert.equal(project.emulator.requests.length, before);
+}
+
 describe("the template site, from an empty folder", () => {
   let project: Project;
   afterEach(() => project?.close());
@@ -52,6 +66,8 @@ describe("the template site, from an empty folder", () => {
     await project.succeedsQuietly("config", "set", "access", "ipp_2office, ipp_2home");
     assert.equal((await project.up()).changes.create, 4);
     await isDeployed(project);
+    const install = `npm install --save-dev vitest ${await pack("emulator")}`;
+    await playRecipe(project, "emulator.test.ts", `${install} && npx vitest run`);
     // The same certificate, from config.
     await project.succeedsQuietly("config", "rm", "certificateFolder");
     await project.setSecret("certificatePem", made.certificatePem);
@@ -110,6 +126,15 @@ describe("the template site of a release", () => {
     assert.deepEqual(server.requested.splice(0), [`/${pluginArchive}`]);
   }
 
+  /** The command that runs the recipe of docs/emulator.md. */
+  const recipes: Record<"python" | "go", [file: string, command: string]> = {
+    python: [
+      "test_emulator.py",
+      "python3 -m pip install --quiet pytest && python3 -m pytest -q test_emulator.py",
+    ],
+    go: ["emulator_test.go", "go mod tidy && go test ./..."],
+  };
+
   for (const language of ["python", "go"] as const) {
     it(`C25 C88 is deployed in ${language}, with the plugin that its SDK names`, async function () {
       if ((await missing(language)) || (await missing("go"))) this.skip();
@@ -118,25 +143,43 @@ describe("the template site of a release", () => {
       await isDeployedOnce();
       const second = await project.up();
       assert.deepEqual([second.changes, second.requests], [{ same: 4 }, []]);
+      await playRecipe(project, ...recipes[language]);
     });
   }
 
   it("C25 C88 is deployed in YAML by the recipe for CI, which downloads the plugin once", async function () {
     if (await missing("yaml")) this.skip();
-    await start("yaml", "ipPolicyIds=ipp_2office,ipp_2home");
-    const recipe = path.join(repository, "docs", "recipes", "github-actions-plugin.yml");
-    const { jobs } = parse(await readFile(recipe, "utf8"));
-    const run = async (id: "preview" | "up") => {
-      const before = project.emulator.requests.length;
-      const scripts = jobs[id].steps.flatMap(({ run }: { run?: string }) => run ?? []).join("\n");
-      const args = [`STACK=${project.stack}`, "bash", "-e", "-c", scripts];
-      const { code, output } = await project.start(args, "env").done;
-      assert.equal(code, 0, output);
-      return project.emulator.requests.slice(before).map(({ method }) => method);
+    await start("yaml", 'access={"ipPolicyIds": ["ipp_2office", "ipp_2home"]}');
+    const workflow: Workflow = await recipe("github-actions-plugin.yml");
+    const gitHub = (id: string) => runJob(project, workflow, id, "dev");
+    const gitLab = (id: string) => runGitLab(project, "gitlab-ci-plugin.yml", id, "dev");
+    /** Neither system's job writes. */
+    const ends = async (id: string, passes: boolean, printed: RegExp) => {
+      for (const ran of [await gitHub(id), await gitLab(id)]) {
+        assert.deepEqual([ran.code === 0, ran.writes], [passes, []], ran.output);
+        assert.match(ran.output, printed);
+      }
     };
-    assert.ok(!(await run("preview")).includes("POST"));
-    assert.equal((await run("up")).filter((method) => method === "POST").length, 2);
+    server.requested.length = 0;
+    await ends("preview", true, /shop\.example\.com/);
+    const { code, output, writes } = await gitHub("up");
+    assert.deepEqual([code, writes], [0, ["POST", "POST"]], output);
     await isDeployedOnce();
-    assert.deepEqual([await run("up"), server.requested], [[], []]);
+    assert.deepEqual((await gitLab("dev")).writes, []);
+    await ends("check", true, /4 unchanged/);
+    await ends("account", true, /(?:)/);
+    const [edge] = project.emulator.tlsEdges.list();
+    project.emulator.tlsEdges.patch(edge?.id ?? "", {
+      tls_termination: { terminate_at: "edge", min_version: "1.0" },
+    });
+    await ends("check", false, /minVersion/);
+    await ends("account", false, /(?:)/);
+    const program = await readFile(path.join(project.folder, "Pulumi.yaml"), "utf8");
+    await project.file(
+      "Pulumi.yaml",
+      program.replace("backendId: $", 'minVersion: "1.1"\n      $&'),
+    );
+    await ends("preview", false, /mandatory.* edge-tls-version/);
+    assert.deepEqual(server.requested, []);
   });
 });
