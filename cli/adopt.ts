@@ -1,4 +1,4 @@
-import { lstatSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { ServiceObject } from "../client/fields";
 import { escapeCiCommands, plain, plainJson } from "../client/plain";
 import { differences, inputsOf, type Kind } from "../provider/kinds/kind";
@@ -42,6 +42,8 @@ export interface Plan {
   }[];
   /** How many objects the filter has left out. */
   unmatched: number;
+  /** How many objects the stack of `--stack` has already. */
+  managed: number;
 }
 
 /** What `adopt --format json` prints. */
@@ -59,19 +61,23 @@ export interface Adoption extends Plan {
  *
  * @param connection The account, as a config namespace.
  * @param filter A text that a name, the description, the metadata or the id must contain, in any letter case.
+ * @param managed The ids of what the stack has.
  */
 export function planOf(
   account: Pick<Account, "edges" | "certificates">,
   connection: string,
   filter = "",
+  managed = new Set<unknown>(),
 ): Plan {
   const now = new Date();
   const settings = connection === defaultConnection ? {} : { connection };
-  const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0 };
+  const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0, managed: 0 };
   for (const key of kinds) {
     const { noun, kind } = adoptable[key];
     const taken = new Map<string, number>();
-    for (const wire of account[key].toReversed()) {
+    const others = account[key].filter(({ id }) => !managed.has(id));
+    plan.managed += account[key].length - others.length;
+    for (const wire of others.toReversed()) {
       const { id } = wire;
       const { names, args, reasons } = judged(kind, wire, now);
       const texts = [id, wire.description ?? "", wire.metadata ?? "", ...names];
@@ -175,6 +181,17 @@ for (const [name, { id, ...args }] of Object.entries(all.edges)) {
 }
 `;
 
+/** How a program in the current folder imports it. */
+function importOfProgram(): string {
+  let manifest: { type?: unknown } = {};
+  try {
+    manifest = JSON.parse(readFileSync("package.json", "utf8"));
+  } catch {
+    // Without a package.json, or with a broken one, TypeScript makes CommonJS.
+  }
+  return manifest?.type === "module" ? "./adoption.js" : "./adoption";
+}
+
 const json = (value: unknown) => `${plainJson(value, 2)}\n`;
 
 /** The files of a plan, by their names. */
@@ -217,7 +234,7 @@ export function writeFiles(files: Map<string, string>): string[] {
 
 /** What `adopt` prints for people. */
 export function adoptionText(adoption: Adoption, isPlugin: boolean, display: Display): string {
-  const { stack, edges, certificates, skipped, unmatched, files } = adoption;
+  const { stack, edges, certificates, skipped, unmatched, managed, files } = adoption;
   const rows = skipped.map(({ id, names, reasons }) => ({
     id: plain(id),
     cells: [cell(names.join(", ") || "-"), reasons.flatMap((reason) => cell(reason))],
@@ -226,6 +243,7 @@ export function adoptionText(adoption: Adoption, isPlugin: boolean, display: Dis
     `${count(edges.length, "edge")} and ${count(certificates.length, "certificate")}`,
     skipped.length > 0 && `${skipped.length} skipped`,
     unmatched > 0 && `${unmatched} left out by the filter`,
+    managed > 0 && `${managed} left out, because the stack has them`,
   ];
   const sum = `${totals.filter(Boolean).join(", ")}.`;
   const next = isPlugin
@@ -233,7 +251,7 @@ export function adoptionText(adoption: Adoption, isPlugin: boolean, display: Dis
   pulumi import --file import.json --out FILE
 It reads each object, changes nothing at the service, and writes the program into FILE.`
     : `Wrote adopted.json and adoption.ts. In index.ts, write
-  import "./adoption";
+  import "${importOfProgram()}";
 and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`, and changes nothing.`;
   const parts = [
     `Service: ${plain(adoption.service)}`,

@@ -8,7 +8,7 @@ import { type Adoption, adoptionText, filesOf, kinds, planOf, writeFiles } from 
 import { checksOf, checkText } from "./check";
 import { statusHtml } from "./html";
 import { statusMarkdown } from "./markdown";
-import { findCreates } from "./pendingCreates";
+import { type Deployment, findCreates } from "./pendingCreates";
 import { failuresText, statusText } from "./report";
 import { readConfig, readStack } from "./stack";
 import { type Flag, flags, statusOf } from "./status";
@@ -63,21 +63,24 @@ async function status(options: Options, io: IO): Promise<number> {
 
 async function adopt(options: Options, io: IO): Promise<number> {
   const { connection, filter, plugin: isPlugin = false, format } = options;
-  const stack = options.pendingCreates ? options.stack : undefined;
+  const { stack } = options;
   if (options.pendingCreates && stack === undefined)
     throw new Error("--pending-creates needs the stack that was updated: add --stack NAME");
   const { client } = accountOf(options, io);
   const account = await readAccount(client, [...kinds], io.stderr);
   // The state is read last: it has what another update of the stack has created in between.
-  const state = stack !== undefined && readStack(stack, ["stack", "export"], io.env);
-  const found = state && findCreates(state.deployment, account, connection);
+  const { deployment = {} }: { deployment?: Deployment } =
+    stack === undefined ? {} : readStack(stack, ["stack", "export"], io.env);
+  const found = options.pendingCreates && findCreates(deployment, account, connection);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const namespace = isPlugin ? defaultConnection : connection;
-  const plan = found ? found.plan : planOf(account, namespace, filter);
+  const managed = new Set(deployment.resources?.map(({ id }) => id));
+  const plan = found ? found.plan : planOf(account, namespace, filter, managed);
   const isEmpty = plan.edges.length + plan.certificates.length === 0;
   const texts = found ? found.files : filesOf(plan, isPlugin);
   const files = isEmpty ? [] : writeFiles(texts);
-  const adoption: Adoption = { service: account.service, stack, ...plan, files };
+  const ofCreates = found ? stack : undefined;
+  const adoption: Adoption = { service: account.service, stack: ofCreates, ...plan, files };
   const isJson = format === "json";
   print(isJson ? plainJson(adoption, 2) : adoptionText(adoption, isPlugin, display(io)), io.stdout);
   if (isEmpty) throw new Error("there is nothing to adopt, so nothing is written");
@@ -217,6 +220,8 @@ current folder, ${
         : `adopted.json and adoption.ts, which index.ts imports: the next \`pulumi up\` adopts what they name. With
 --plugin it writes ${imports}`
     }.
+
+With --stack, it leaves out what the stack has.
 
 Exit codes: 0, 1 for an error or when there is nothing to adopt.`,
     adopt,

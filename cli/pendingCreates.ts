@@ -24,7 +24,7 @@ type Objects = Pick<Account, "edges" | "certificates">;
 
 /** Finds the objects that equal creates that were cut off, and that no resource of the stack has. */
 export function findCreates(stack: Deployment, account: Objects, connection: string) {
-  const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0 };
+  const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0, managed: 0 };
   const found: Resource[] = [];
   const taken = new Set(stack.resources?.map(({ id }) => id));
   for (const list of kinds) {

@@ -289,6 +289,7 @@ describe("pulumi-tlsedge", () => {
       certificates: [],
       skipped: [],
       unmatched: 4,
+      managed: 0,
       files: ["adopted.json", "adoption.ts"],
     });
   });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import path, { join } from "node:path";
 import { tlsEdges } from "../../client/tlsEdge";
 import type { Project } from "../../tools/engine";
+import { repository } from "../../tools/folders";
+import { run } from "../../tools/pulumi";
 import { clientOf, upload } from "../support";
 import { bin, scenario } from "./scenario";
 
@@ -33,11 +35,17 @@ scenario("an adoption of a whole account", ["dynamic"], () => {
         key = shop.private_key_pem;
         project.secrets.add("the key of the shop", key);
         before = objects(project);
+        const manifest = { name: "acceptance", main: "index.ts", type: "module" };
+        await project.file("Pulumi.yaml", "name: acceptance\nruntime: nodejs\n");
+        await project.file("package.json", JSON.stringify(manifest));
+        const compilerOptions = { module: "nodenext", strict: true, skipLibCheck: true };
+        await project.file("tsconfig.json", JSON.stringify({ compilerOptions }));
         const { code, output } = await project.start(["adopt"], bin).done;
         assert.equal(code, 0, output);
-        await project.file("Pulumi.yaml", "name: acceptance\nruntime: nodejs\n");
-        await project.file("package.json", '{ "name": "acceptance", "main": "index.ts" }');
-        await project.file("index.ts", 'import "./adoption";\n');
+        const [, line = ""] = /^ {2}(import ".*";)$/m.exec(output) ?? [];
+        await project.file("index.ts", `${line}\n`);
+        const tsc = path.join(repository, "node_modules", ".bin", "tsc");
+        await run(tsc, ["--noEmit", "-p", "."], { cwd: project.folder });
       },
       up: { create: 4 },
       previewed: true,
@@ -73,6 +81,9 @@ scenario("an adoption of a whole account", ["dynamic"], () => {
         const text = JSON.stringify((await project.state()).resources);
         assert.ok(!text.includes("__import"));
         assert.match(text, /"privateKeyPem":\{[^}]*"ciphertext"/);
+        const { code, output } = await project.start(["adopt", "--stack", "dev"], bin).done;
+        assert.match(output, /0 certificates, 3 left out, because the stack has them/);
+        assert.equal(code, 1);
       },
     },
   };
