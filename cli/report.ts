@@ -13,7 +13,7 @@ import {
   wrapped,
 } from "./table";
 import { certificateRow, isDue, namesCell, urgentDays, whyUnused } from "./tlsCertificate";
-import { disabledModules, type EdgeStatus, edgeRow } from "./tlsEdge";
+import { disabledModules, type EdgeStatus, edgeRow, mainHostport } from "./tlsEdge";
 import { tunnelRow } from "./tunnel";
 
 /** A part of a report: a table under its heading. */
@@ -81,12 +81,15 @@ export function sectionsOf(status: Status): Section[] {
 
 const collator = new Intl.Collator("en");
 
-/** Edges by environment, then by owner; those without one come last. */
+/** Edges by environment, then by owner, then by hostport; those without one come last. */
 function grouped(edges: EdgeStatus[]): EdgeStatus[] {
-  const compare = (a: string | null, b: string | null) =>
+  const compare = (a: string | null = null, b: string | null = null) =>
     Number(!a) - Number(!b) || collator.compare(a ?? "", b ?? "");
   return edges.toSorted(
-    (a, b) => compare(a.environment, b.environment) || compare(a.owner, b.owner),
+    (a, b) =>
+      compare(a.environment, b.environment) ||
+      compare(a.owner, b.owner) ||
+      compare(mainHostport(a), mainHostport(b)),
   );
 }
 

@@ -56,8 +56,11 @@ function moduleStatus(module: ModuleState | null, defaults: object = {}): Module
   return { enabled: module.enabled, ...defaults, ...Object.fromEntries(fields) };
 }
 
+/** The shortest of its hostports. */
+export const mainHostport = (edge: EdgeStatus) => tlsEdge.names({ ...edge })[0];
+
 /** The shortest of its hostports, or its id. */
-export const edgeName = (edge: EdgeStatus) => tlsEdge.names({ ...edge })[0] ?? edge.id;
+export const edgeName = (edge: EdgeStatus) => mainHostport(edge) ?? edge.id;
 
 /** Those of its modules that are configured and disabled. */
 export const disabledModules = (edge: EdgeStatus) =>
@@ -73,7 +76,9 @@ export const isPassedOn = ({ tlsTermination }: EdgeStatus) =>
 export function edgeRow(edge: EdgeStatus, failOn: string[]): Row {
   const { id, hostports, backend, ipRestriction, mutualTls, tlsTermination: tls } = edge;
   const uncovered = new Set(edge.uncoveredHostports);
-  const served = hostports.flatMap((one) => cell(one, uncovered.has(one) ? "red" : undefined));
+  const served = hostports.flatMap((one) =>
+    uncovered.has(one) ? cell(`${one}, no certificate`, "red") : cell(one),
+  );
   const paintOf = (mark: string) => (failOn.includes(mark) ? "red" : "yellow");
   const line = (name: string, module: ModuleStatus | null, text?: string | null) => {
     if (!module) return [];

@@ -80,8 +80,22 @@ function problemsOf(file: string): string[] {
   return (isValid.errors ?? []).filter(({ keyword }) => keyword !== "if").map(inWords);
 }
 
-function inWords({ instancePath, message, params, parentSchema, data }: ErrorObject): string {
+/** The types of JSON Schema, in words. */
+const types: Record<string, string> = {
+  object: "an object, in braces",
+  string: "a text, in quotation marks",
+  integer: "a whole number",
+  array: "a list, in brackets",
+};
+
+function inWords({ keyword, instancePath, message, ...error }: ErrorObject): string {
+  const { params, parentSchema, data } = error;
   const at = instancePath.slice(1).replaceAll("/", ".");
+  if (keyword === "minLength") return `${at} is empty: write a text, such as the reason`;
+  if (keyword === "type") {
+    const wanted = [params.type].flat().map((type) => types[type] ?? type);
+    return `${at || "the file"} must be ${wanted.join(" or ")}`;
+  }
   const { additionalProperty: unknown, allowedValues = [] } = params;
   if (unknown === undefined) {
     const problem = `${at || "it"} ${message} ${allowedValues.join(", ")}`.trim();

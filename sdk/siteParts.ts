@@ -268,7 +268,10 @@ const noAccess =
 
 function wrongAccess(access: TLSSiteAccess): string | undefined {
   const { public: isPublic = false, ipPolicyIds, certificateAuthorityIds } = access;
-  if (typeof isPublic !== "boolean") return "access.public must be true or false, not an output";
+  if (typeof isPublic !== "boolean") {
+    const what = isAsync(isPublic) ? "an output" : `a ${typeof isPublic}`;
+    return `access.public must be true or false, not ${what}`;
+  }
   const restrictions = [ipPolicyIds, certificateAuthorityIds].filter((ids) => ids != null);
   if (isPublic && restrictions.length > 0) {
     return "access is public and restricted: remove access.public, or all else of access";

@@ -548,7 +548,7 @@ edgtls_1  the shop                       open to all
           environment: prod, owner: api
           x.example:443
 edgtls_1  environment: prod, owner: web  backend bkdtg_1
-          d.example:1                    TLS edge 1.0+
+          d.example:1, no certificate    TLS edge 1.0+
                                          weak TLS
                                          open to all
 edgtls_3  no hostports                   IP rules ipp_1 off

@@ -285,6 +285,8 @@ describe("the inputs of a TLS certificate", () => {
       ["a stray character", (pem) => pem.replace(/\n.{9}/, "$&!"), /certificate 1 can't be parsed/],
       ["a wrong signature", leafWith(otherEnd), /2 did not sign certificate 1/],
       ["with a key in it", (pem) => pem + leaf.privateKeyPem, /PRIVATE KEY block/],
+      ["a revocation list", replaced("CERTIFICATE", "X509 CRL"), /revocation list: give/],
+      ["an ARN", () => "arn:aws:acm:eu-west-1:1:certificate/1", /certificate in AWS: give/],
       ["a path", () => "./certs/app", /path of a file/],
       ["a path of Windows", () => "C:\\certs\\app", /path of/],
       ["an end in month 99", noMonth, /1 has a date/],

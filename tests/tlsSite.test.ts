@@ -130,7 +130,8 @@ describe("a TLS site", () => {
     ["access misspelt", said(oneWrong), /access\.certificateAuthorityId: .*AuthorityIds/],
     ["access as an output", said(pulumi.output({})), /access/],
     ["access that is public and restricted", said(both), /public and restricted/],
-    ["access by an output", said({ public: pulumi.output(true) }), /access\.public/],
+    ["access by an output", said({ public: pulumi.output(true) }), /access\.public.*not an output/],
+    ["access by a text", said({ public: "true" }), /access\.public.*not a string/],
     ["an output in a text", changed({ owner: `${pulumi.output("x")}` }), /owner: .*interpolate/],
     [
       "an output in a text of the metadata",

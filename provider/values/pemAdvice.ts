@@ -19,6 +19,11 @@ const faults: [RegExp, string][] = [
     "holds a certificate request (CSR): give the certificate that the authority made from it",
   ],
   [
+    /-----BEGIN X509 CRL-----/,
+    "holds a certificate revocation list: give the certificates in its place",
+  ],
+  [/^arn:/, "is the name of a certificate in AWS: give its text in PEM"],
+  [
     /-----BEGIN (PKCS ?#?7( SIGNED DATA)?|CMS)-----/,
     "holds PKCS#7: convert it with `openssl pkcs7 -print_certs -in … -out …`",
   ],
