@@ -81,7 +81,9 @@ async function install(folder: string): Promise<void> {
     sh("-ec", official, folder, pulumiVersion);
   } catch {
     const go = await findGo("Install the CLI (https://www.pulumi.com/docs/install/): a build here");
-    console.error(`Building the Pulumi CLI ${pulumiVersion}, which takes some minutes`);
+    console.error(
+      `Building the Pulumi CLI ${pulumiVersion}, which takes some minutes. CONTRIBUTING.md says what it lacks`,
+    );
     const npm = path.dirname(require.resolve("@pulumi/pulumi/package.json"));
     sh(path.join(__dirname, "pulumi-cli", "build.sh"), go, folder, pulumiVersion, npm);
   }
