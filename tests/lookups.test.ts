@@ -24,43 +24,6 @@ import {
 
 const { LookupError } = sdk;
 
-/** What an output comes to, be it a failure: Pulumi does not export the type of it. */
-const settled = <T>(output: pulumi.Output<T>) =>
-  (output as unknown as { promise(): Promise<T> }).promise();
-
-const idsOf = (found: { id: string }[]) => found.map(({ id }) => id);
-const withoutUndefined = (value: unknown) => JSON.parse(JSON.stringify(value));
-
-const labels = { app: "web", env: "production" };
-const tunnels = [
-  { id: "tn_1", labels, region: "eu", metadata: "web-1" },
-  { id: "tn_2", labels, region: "eu", metadata: "web-2" },
-  { id: "tn_3", labels: { app: "web", env: "staging" }, region: "us", metadata: "web-3" },
-  { id: "tn_4", public_url: "https://hooks.example", proto: "https", forwards_to: "http://a:80" },
-  { id: "tn_5", public_url: "tcp://ssh.example:22", proto: "tcp", forwards_to: "a:22" },
-];
-const owned = JSON.stringify({ environment: "production", owner: "web", level: 3 });
-/** Edges by their descriptions. */
-const edges: Record<string, Properties> = {
-  first: { hostports: ["a.example.com:443", "b.example.com:443"], metadata: owned },
-  second: { hostports: ["c.example.com:443"], metadata: '{"owner":"web"}', tlsTermination: {} },
-  text: { metadata: "owner web" },
-  list: { metadata: '["web"]' },
-  none: {},
-};
-/** Certificates by their descriptions: when they expire, and their domains. */
-const certificates: Record<string, [notAfter: string, ...domains: string[]]> = {
-  soon: ["2090-01-10T12:00:00Z", "app.example.com", "*.sub.example.com"],
-  late: ["2090-04-01T12:00:00Z", "late.example.com"],
-};
-
-async function uploaded(options: CertificateOptions, texts = {}): Promise<Stack> {
-  const { certificatePem, privateKeyPem } = await makeCertificate(options);
-  const stack = new Stack(tlsCertificate);
-  await stack.up({ certificatePem, privateKeyPem, ...texts });
-  return stack;
-}
-
 /** What a lookup finds, refuses and shows, in a program and through the plugin. */
 describe("the lookups", () => {
   let emulator: Emulator;
@@ -113,7 +76,7 @@ describe("the lookups", () => {
   }
 
   const lists: [name: string, args: object, found: string[]][] = [
-    ["getTunnels", {}, idsOf(tunnels)],
+    ["getTunnels", {}, ["tn_1", "tn_2", "tn_3", "tn_4", "tn_5"]],
     ["getTunnels", { labels: { app: "web" } }, ["tn_1", "tn_2", "tn_3"]],
     ["getTunnels", { labels: { app: "web", env: "staging" } }, ["tn_3"]],
     ["getTunnels", { labels: { app: "web" }, region: "eu" }, ["tn_1", "tn_2"]],
@@ -468,3 +431,40 @@ describe("the lookups", () => {
     assert.equal(error.stack, error.message);
   });
 });
+
+/** What an output comes to, be it a failure: Pulumi does not export the type of it. */
+const settled = <T>(output: pulumi.Output<T>) =>
+  (output as unknown as { promise(): Promise<T> }).promise();
+
+const idsOf = (found: { id: string }[]) => found.map(({ id }) => id);
+const withoutUndefined = (value: unknown) => JSON.parse(JSON.stringify(value));
+
+const labels = { app: "web", env: "production" };
+const tunnels = [
+  { id: "tn_1", labels, region: "eu", metadata: "web-1" },
+  { id: "tn_2", labels, region: "eu", metadata: "web-2" },
+  { id: "tn_3", labels: { app: "web", env: "staging" }, region: "us", metadata: "web-3" },
+  { id: "tn_4", public_url: "https://hooks.example", proto: "https", forwards_to: "http://a:80" },
+  { id: "tn_5", public_url: "tcp://ssh.example:22", proto: "tcp", forwards_to: "a:22" },
+];
+const owned = JSON.stringify({ environment: "production", owner: "web", level: 3 });
+/** Edges by their descriptions. */
+const edges: Record<string, Properties> = {
+  first: { hostports: ["a.example.com:443", "b.example.com:443"], metadata: owned },
+  second: { hostports: ["c.example.com:443"], metadata: '{"owner":"web"}', tlsTermination: {} },
+  text: { metadata: "owner web" },
+  list: { metadata: '["web"]' },
+  none: {},
+};
+/** Certificates by their descriptions: when they expire, and their domains. */
+const certificates: Record<string, [notAfter: string, ...domains: string[]]> = {
+  soon: ["2090-01-10T12:00:00Z", "app.example.com", "*.sub.example.com"],
+  late: ["2090-04-01T12:00:00Z", "late.example.com"],
+};
+
+async function uploaded(options: CertificateOptions, texts = {}): Promise<Stack> {
+  const { certificatePem, privateKeyPem } = await makeCertificate(options);
+  const stack = new Stack(tlsCertificate);
+  await stack.up({ certificatePem, privateKeyPem, ...texts });
+  return stack;
+}

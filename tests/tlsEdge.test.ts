@@ -319,19 +319,6 @@ describe("a TLS edge", () => {
       assert.deepEqual(methods(), ["DELETE", "DELETE", "GET"]);
     });
 
-    it("C31 C32: an edge that is gone is created again; an update names it, a delete succeeds", async () => {
-      const stack = await deploy(full);
-      await later(emulator);
-      emulator.tlsEdges.delete(stack.id);
-      const message = await messageOf(stack.up({ ...full, description: "new" }));
-      assert.match(message, /pulumi refresh/);
-      assert.ok(message.includes(stack.id));
-      await stack.destroy();
-      assert.equal(await stack.refresh(), "gone");
-      assert.equal(await stack.up(full), "create");
-      assert.equal(emulator.tlsEdges.list().length, 1);
-    });
-
     it("C32: a 404 about a backend is shown as the service says it, while the edge is there", async () => {
       const stack = await deploy(full);
       await later(emulator);
