@@ -92,7 +92,7 @@ describe("the plugin", () => {
 
     it("C10 C19: warns at the end of a run of the resource that will fail, with no secret hostport, and not again", async () => {
       setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
-      const { id, uri } = await foreign({ description: "d", hostports: ["held.example:443"] });
+      const { uri } = await foreign({ description: "d", hostports: ["held.example:443"] });
       const ended = async () => {
         const found = await warnings(plugin.endRun);
         await plugin.configure();
@@ -117,28 +117,6 @@ describe("the plugin", () => {
         await edge().diff("edgtls_1", state, news ?? {}, {});
         assert.match(await ended(), /e: this update will fail, .*: \[secret\] is served by/);
       }
-      await edge("twin").planned({ description: "d", hostports });
-      assert.match(await ended(), new RegExp(`twin: ${id}`));
-      // An object that the run has read is its own.
-      await edge().read(id, { uri }, {});
-      await edge("twin").planned({ description: "d", hostports });
-      assert.equal(await ended(), "");
-    });
-
-    it("C7 C50: refuses a change with the API key of another account, and sends it no private key", async () => {
-      setEnv({ TLSEDGE_OFFLINE_PLAN: undefined });
-      const stack = await deployed(edge(), { description: "a" });
-      const { inputs } = await new Stack(cert()).check(certificate);
-      const other = emulator.addAccount();
-      setEnv({ TLSEDGE_API_KEY: other.apiKey });
-      await plugin.configure();
-      const changed = messageOf(stack.preview({ description: "b" }));
-      assert.match(await changed, /belong to another account/);
-      await plugin.configure();
-      assert.equal((await stack.preview({ description: "a" })).verdict, "same");
-      for (const write of [cert().planned, cert().create])
-        assert.match(await messageOf(write(inputs)), /SAME_ACCOUNT|nothing is written/);
-      assert.deepEqual(other.tlsCertificates.list(), []);
     });
 
     it("C11: warns of each doubt about a chain once for a resource, although the engine checks twice", async () => {
