@@ -238,7 +238,7 @@ describe("for any answer", () => {
       const failed = await failureOf(stack.up({}), Error);
       await later(emulator);
       const gone = await failureOf(stack.up({ description: "e" }), Error);
-      assert.match(gone.message, /is gone/);
+      assert.match(gone.message, /is gone.*pulumi refresh/);
       const { reasons } = failed as Error & Properties;
       for (const shown of [failed.message, String(reasons), gone.message]) {
         assertInert(shown);

@@ -42,48 +42,10 @@ const done = answer(200, edge);
 const create = (client: Client, body = {}) => tlsEdges.create(client, body);
 const get = (client: Client) => tlsEdges.get(client, "edgtls_1");
 const update = (client: Client) => tlsEdges.update(client, "edgtls_1", { metadata: "m" });
-/** The compiler knows the fields of a body, at any depth: `npm run lint` compiles this. */
-const misspelt: TLSEdgeMutation[] = [
-  // @ts-expect-error
-  { hostport: [] },
-  // @ts-expect-error
-  { backend: { backendId: "b" } },
-  // @ts-expect-error
-  { ip_restriction: { ip_policy_ids: "i" } },
-];
-assert.ok(misspelt);
 const remove = (client: Client) => tlsEdges.delete(client, "edgtls_1");
 const listAll = (client: Client) => Array.fromAsync(tlsEdges.list(client));
 const firstPage = (client: Client) => tlsEdges.pages(client).next();
 const operations = { POST: create, GET: get, PATCH: update, DELETE: remove };
-
-/** Everything of an error that a log could show. */
-const shown = (error: Error) =>
-  inspect(error, { depth: null, showHidden: true }) + JSON.stringify(error);
-
-/** The error of a request that fails with these fields. */
-async function failure(work: Promise<unknown>, fields: object): Promise<RequestError> {
-  const error = await failureOf(work, RequestError);
-  const found = Object.keys(fields).map((name) => [name, Reflect.get(error, name)]);
-  assert.deepEqual(Object.fromEntries(found), fields, error.message);
-  return error;
-}
-
-/** Runs a program in another process: Node.js reads its variables when it starts. */
-const run = (program: string, env: object, ...args: string[]) => {
-  const imports = `const { Client } = require("pulumi-tlsedge/client");
-    const { tlsEdges } = require("pulumi-tlsedge/client/tlsEdge");`;
-  const options = { env: { ...process.env, ...env } };
-  return promisify(execFile)(process.execPath, ["-e", imports + program, ...args], options);
-};
-
-/** An answer that comes when the clocks, which are held, have moved on. */
-const slow =
-  (ms: number, then: Answer): Answer =>
-  (...exchange) => {
-    mock.timers.tick(ms);
-    then(...exchange);
-  };
 
 /** Each request of the client, against a scripted server over HTTPS. */
 describe("the client", () => {
@@ -1030,3 +992,41 @@ describe("the client", () => {
     });
   });
 });
+
+/** The compiler knows the fields of a body, at any depth: `npm run lint` compiles this. */
+const misspelt: TLSEdgeMutation[] = [
+  // @ts-expect-error
+  { hostport: [] },
+  // @ts-expect-error
+  { backend: { backendId: "b" } },
+  // @ts-expect-error
+  { ip_restriction: { ip_policy_ids: "i" } },
+];
+assert.ok(misspelt);
+/** Everything of an error that a log could show. */
+const shown = (error: Error) =>
+  inspect(error, { depth: null, showHidden: true }) + JSON.stringify(error);
+
+/** The error of a request that fails with these fields. */
+async function failure(work: Promise<unknown>, fields: object): Promise<RequestError> {
+  const error = await failureOf(work, RequestError);
+  const found = Object.keys(fields).map((name) => [name, Reflect.get(error, name)]);
+  assert.deepEqual(Object.fromEntries(found), fields, error.message);
+  return error;
+}
+
+/** Runs a program in another process: Node.js reads its variables when it starts. */
+const run = (program: string, env: object, ...args: string[]) => {
+  const imports = `const { Client } = require("pulumi-tlsedge/client");
+    const { tlsEdges } = require("pulumi-tlsedge/client/tlsEdge");`;
+  const options = { env: { ...process.env, ...env } };
+  return promisify(execFile)(process.execPath, ["-e", imports + program, ...args], options);
+};
+
+/** An answer that comes when the clocks, which are held, have moved on. */
+const slow =
+  (ms: number, then: Answer): Answer =>
+  (...exchange) => {
+    mock.timers.tick(ms);
+    then(...exchange);
+  };

@@ -205,7 +205,10 @@ describe("a plan", () => {
 
     it("C19: a run warns of nothing that a resource has, that is not new, or that is not known", async () => {
       await others({ description: "b" }, { description: "known" });
+      const read = await deployed(tlsEdge, { description: "read" });
       const stack = await inState({ description: "a", hostports: ["moving:443"] });
+      await read.refresh();
+      await preview({ description: "read" });
       await stack.preview({ description: "b", hostports: [] });
       await preview({ description: "known", hostports: unknown });
       await preview({ description: "a", hostports: ["moving:443"] });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import type { AsyncLocalStorage } from "node:async_hooks";
 import os from "node:os";
 import { mock } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -127,6 +126,8 @@ describe("the SDK", () => {
       "TLSCertificate" | "TLSEdge",
       (new (...args: unknown[]) => unknown) & { get(...args: unknown[]): unknown }
     >;
+    const isRefusal = (says: RegExp) => (error: Error) =>
+      error instanceof pulumi.RunError && says.test(error.message);
     const refusals: [what: string, make: () => unknown, says: RegExp][] = [
       ["C5 a connection that is no text", () => new TLSEdge("e", { connection: 5 }), /connection/],
       ["C40 an edge with an empty option import", () => new TLSEdge("e", {}, { import: "" }), /id/],
@@ -141,30 +142,19 @@ describe("the SDK", () => {
     ];
     for (const [what, make, says] of refusals) {
       it(`${what} is refused in a sentence, and makes nothing`, () => {
-        assert.throws(
-          make,
-          (error: Error) => error instanceof pulumi.RunError && says.test(error.message),
-        );
+        assert.throws(make, isRefusal(says));
         assert.deepEqual(registered, []);
       });
     }
 
     it("C6 a resource fails where this package can't be found, and says what to add; an inline program does not", () => {
       const folder = process.cwd();
-      const stores = globalThis as unknown as {
-        asyncLocalStorage: AsyncLocalStorage<unknown>;
-        globalStore: unknown;
-      };
-      const refused = (message: RegExp) =>
-        assert.throws(
-          () => new sdk.TLSEdge("e"),
-          (error: Error) => error instanceof pulumi.RunError && message.test(error.message),
-        );
       process.chdir(os.tmpdir());
       try {
         // As the Automation API runs an inline program, whose folder is that of its project.
-        stores.asyncLocalStorage.run(stores.globalStore, () => new sdk.TLSEdge("inline"));
-        refused(/add pulumi-tlsedge to the dependencies there$/);
+        inline(() => new sdk.TLSEdge("inline"));
+        const refusal = /add pulumi-tlsedge to the dependencies there$/;
+        assert.throws(() => new sdk.TLSEdge("e"), isRefusal(refusal));
       } finally {
         process.chdir(folder);
       }
