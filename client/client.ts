@@ -329,11 +329,12 @@ export class Client {
     });
   }
 
+  /** A terminal of 100 columns shows the first 30 characters. */
   readonly #showTurn: ShowTurn = (seconds, isRefused) => {
     const { nameOf, pace } = this.#account;
     const limit = isRefused
-      ? "because the account's limit of requests is used up (429)"
-      : `for this program's limit of ${pace.requestsPerMinute} requests a minute (${nameOf("requestsPerMinute")})`;
+      ? "(429): the account's limit of requests is used up"
+      : `(own limit): ${pace.requestsPerMinute} requests a minute by ${nameOf("requestsPerMinute")}`;
     this.#showWait(seconds, `waits ${seconds} s ${limit}`);
   };
 
