@@ -19,8 +19,8 @@ export async function pause(ms: number, signal?: AbortSignal, show?: ShowWait): 
   const endsAt = performance.now() + ms;
   for (let left = ms; left >= 1; left = endsAt - performance.now()) {
     if (left >= minShownMs) show?.(Math.ceil(left / 1000));
-    await setTimeout(Math.min(left, showEveryMs), undefined, { signal }).catch(() => {
-      throw signal?.reason;
+    await setTimeout(Math.min(left, showEveryMs), undefined, { signal }).catch((error) => {
+      throw signal?.aborted ? signal.reason : error;
     });
   }
   if (ms >= minShownMs) show?.(undefined);

@@ -3,16 +3,15 @@ import type { Outcome } from "./outcome";
 import type { ShowTurn, ShowWait } from "./pace";
 import type { Request } from "./transport";
 
-// Each text is short: a terminal cuts it.
+// A terminal of 100 columns shows the first 30 characters.
 
 /** Shows the wait until a request may start. */
 export const showTurn =
   (account: Account): ShowTurn =>
   (seconds, isRefused) => {
     const limit = isRefused
-      ? "because the account's limit of requests is used up (429)"
-      : `for this program's limit of ${account.pace.requestsPerMinute} requests a minute ` +
-        `(${account.nameOf("requestsPerMinute")})`;
+      ? "(429): the account's limit of requests is used up"
+      : `(own limit): ${account.pace.requestsPerMinute} requests a minute by ${account.nameOf("requestsPerMinute")}`;
     showWait(account, seconds, `waits ${seconds} s ${limit}`);
   };
 

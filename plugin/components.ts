@@ -16,9 +16,10 @@ import schema from "./schema.json";
 
 const { version } = schema;
 
-/** A resource of the plugin as a child of a component. */
+/** A resource of this package as a child of a component. */
 function resourceOf<Args extends object, Outputs>(token: string): ResourceClass<Args, Outputs> {
-  const names = Object.keys(schema.resources[token as keyof typeof schema.resources].properties);
+  const own = pluginToken(token.split(":").pop() ?? "") as keyof typeof schema.resources;
+  const names = Object.keys(schema.resources[own].properties);
   const outputs = Object.fromEntries(names.map((name) => [name, undefined]));
   const type = class extends pulumi.CustomResource {
     constructor(name: string, args: Args, opts: pulumi.CustomResourceOptions) {
@@ -35,11 +36,14 @@ const TLSCertificate = resourceOf<sdk.TLSCertificateArgs, sdk.TLSCertificate>(
 const TLSEdge = resourceOf<sdk.TLSEdgeArgs, sdk.TLSEdge>(pluginToken("TLSEdge"));
 
 // A program may give a certificate that it has made, or another resource by mistake.
-pulumi.runtime.registerResourceModule("tlsedge", "index", {
+const resourceModule = {
   version,
   construct: (name: string, type: string, urn: string) =>
     new (resourceOf<object, pulumi.Resource>(type))(name, {}, { urn }),
-});
+};
+pulumi.runtime.registerResourceModule("tlsedge", "index", resourceModule);
+// With the Node.js package: the parts of its type tokens.
+pulumi.runtime.registerResourceModule("pulumi-nodejs", "dynamic/tlsedge", resourceModule);
 
 // No transform: in a plugin, Pulumi's SDK takes the marks of secrets from what a transform returns.
 const unprotected = { protect: false };
@@ -73,7 +77,7 @@ async function certificateOf(certificate: unknown): Promise<unknown> {
   // What is not known and comes from one certificate alone is an output of it, such as its id.
   const [from, ...more] = await output.allResources();
   const urn = await (from?.urn as Deployed | undefined)?.promise();
-  const isOfOne = String(urn).includes(`${pluginToken("TLSCertificate")}::`) && more.length === 0;
+  const isOfOne = more.length === 0 && /\btlsedge:(index:)?TLSCertificate::/.test(String(urn));
   if (isOfOne) return output;
   // In a plan: what is read of the certificate is read of this output, and is not known either.
   return Object.assign(output, { __pulumiType: pluginToken("TLSCertificate") });

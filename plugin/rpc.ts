@@ -97,6 +97,7 @@ function grpcError(error: Error): grpc.ServiceError {
 /** Shows messages through the engine, which shows nothing of a plugin's stderr. */
 export function throughEngine(address: string): Show {
   const engine = new EngineClient(address, grpc.credentials.createInsecure(), channelOptions);
+  let last = Promise.resolve();
   return (severity, text, about) => {
     const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
     const urn = { run: "", resource: urnOf.getStore() ?? "" }[about] ?? about;
@@ -106,7 +107,10 @@ export function throughEngine(address: string): Show {
       .setUrn(urn);
     request.setEphemeral(severity === "status");
     // An engine that has ended gives an error, and nobody reads the message.
-    const isShown = new Promise<void>((resolve) => engine.log(request, () => resolve()));
+    const log = () => new Promise<void>((resolve) => engine.log(request, () => resolve()));
+    // The engine may show two that are under way in another order: the end of a wait after the next wait.
+    const isShown = last.then(log);
+    last = isShown;
     unshown.add(isShown);
     void isShown.then(() => unshown.delete(isShown));
   };

@@ -252,7 +252,7 @@ function wrongCertificate(args: TLSSiteArgs): string | undefined {
     return `${first[0]} and ${more[0]?.[0]} both give a certificate: give only one of ${ways}`;
   }
   if (args.certificate && !isOfKind(args.certificate, "TLSCertificate")) {
-    return `certificate must be a TLSCertificate, the resource itself and not its id: give ${ways}`;
+    return `certificate must be a TLSCertificate itself, not its id or another resource: give ${ways}`;
   }
   if (args.privateKeyPem != null && args.certificatePem == null) return "certificatePem is missing";
   if (args.chainFile == null && args.keyFile == null) return undefined;

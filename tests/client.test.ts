@@ -345,7 +345,7 @@ describe("the client", () => {
 
   describe("a person who waits for a second or more", () => {
     const inSeconds = (seconds: string) => answer(503, {}, { "Retry-After": seconds });
-    const limit = "for this program's limit of 1 requests a minute (the option requestsPerMinute)";
+    const limit = "(own limit): 1 requests a minute by the option requestsPerMinute";
     const twice = async (client: Client) => [await get(client), await get(client)];
     type Work = (client: Client) => unknown;
     const cases: [what: string, answers: Answer[], told: string[], work?: Work, most?: number][] = [
@@ -358,9 +358,7 @@ describe("the client", () => {
       [
         "of a limit that the account has used up",
         [answer(429, {}, { "RateLimit-Reset": "40" })],
-        [40, 25, 10].map(
-          (s) => `waits ${s} s because the account's limit of requests is used up (429)`,
-        ),
+        [40, 25, 10].map((s) => `waits ${s} s (429): the account's limit of requests is used up`),
       ],
       [
         "that there was no answer",

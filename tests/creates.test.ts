@@ -233,7 +233,7 @@ describe("a create", () => {
   it("C34: the row of a create that looks for its object says so, until a look is over", async () => {
     faultPost(afterWork);
     await make();
-    const waits = "to look for what this create has made: its answer was lost";
+    const waits = "(answer lost) to look for what this create has made";
     assert.deepEqual(shown.status, [`waits 1 s ${waits}`, "over", `waits 4 s ${waits}`, "over"]);
   });
 

@@ -15,6 +15,14 @@ const isWindows = process.platform === "win32";
 const launcher = `pulumi-resource-tlsedge${isWindows ? ".cmd" : ""}`;
 const built = path.join(repository, "plugin", "dist");
 
+it("the plugin's process does not load the HTTP client of Node.js beside axios", async () => {
+  const script = `require("./dist/provider/run/workarounds").removeFetch();
+    require("axios");
+    console.log(process.moduleLoadList.filter((name) => name.includes("undici")).length);`;
+  const child = spawn(process.execPath, ["--eval", script], { cwd: repository });
+  assert.equal(await text(child.stdout), "0\n");
+});
+
 describe("the launcher of the plugin", () => {
   let engine: ReturnType<typeof createServer>;
   let address: string;

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { promisify } from "node:util";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { makeCertificate } from "../emulator/server";
+import { allShown, throughEngine } from "../plugin/rpc";
 import { Provider } from "../tools/protocol";
 import { resourceOf } from "./pluginProvider";
 
@@ -33,6 +38,31 @@ describe("a message to the engine", () => {
     } finally {
       for (const socket of open) socket.destroy();
       proxy.close();
+    }
+  });
+
+  it("C34: arrives before the next one is sent: the end of a wait never hides the next wait", async () => {
+    let underWay = 0;
+    const most: number[] = [];
+    const server = new Server();
+    server.addService(EngineService, {
+      log: (_: unknown, done: (error: null, answer: Empty) => void) => {
+        most.push(++underWay);
+        setImmediate(() => {
+          underWay--;
+          done(null, new Empty());
+        });
+      },
+    });
+    const bind = promisify(server.bindAsync.bind(server));
+    try {
+      const port = await bind("127.0.0.1:0", ServerCredentials.createInsecure());
+      const show = throughEngine(`127.0.0.1:${port}`);
+      for (const text of ["waits 1 s", undefined, "waits 9 s"]) show("status", text, "run");
+      await allShown();
+      assert.deepEqual(most, [1, 1, 1]);
+    } finally {
+      server.forceShutdown();
     }
   });
 

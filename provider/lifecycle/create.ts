@@ -121,7 +121,7 @@ async function findLost(
   for (let look = 0; look < pauses.length || isAtWork(); look++) {
     const seconds = pauses[Math.min(look, pauses.length - 1)] as number;
     try {
-      await account.wait(seconds, "to look for what this create has made: its answer was lost");
+      await account.wait(seconds, "(answer lost) to look for what this create has made");
       const page = await list.newestPage(account.waitUnitMs / 2);
       const now = finderOf(kind, newerThan(before, page).filter(isFree))(inputs);
       const [one] = now;

@@ -30,19 +30,20 @@ const edgeAlone = { TLSSite: true, TLSEdge: true, TLSCertificate: false };
 
 /** tests/tlsSite.test.ts has each argument; outputs.test.ts has a site of dynamic providers. */
 scenario("a site of the plugin", ["plugin"], {
-  "C50 C88: a site has its parts in the state; its certificate may be an output": {
-    outside: async (project) => {
-      const secrets = {
-        description: "a-description-that-is-secret",
-        hostport: "hidden.example:443",
-      };
-      for (const [name, text] of Object.entries(secrets)) {
-        project.secrets.add(`the ${name}`, text);
-        await project.file(name, text);
-      }
-      for (const name of ["kept", "own"]) await issue(project, name);
-    },
-    program: `${kept}
+  "C50 C88: a site has its parts in the state; its certificate may be an output, or the Node.js package's":
+    {
+      outside: async (project) => {
+        const secrets = {
+          description: "a-description-that-is-secret",
+          hostport: "hidden.example:443",
+        };
+        for (const [name, text] of Object.entries(secrets)) {
+          project.secrets.add(`the ${name}`, text);
+          await project.file(name, text);
+        }
+        for (const name of ["kept", "own", "mixed"]) await issue(project, name);
+      },
+      program: `${kept}
       const { id } = ${edge("other", 'hostports: ["b.example:443"]')}
       const hidden = pulumi.secret(readFileSync("hostport", "utf8"));
       const own = new tlsedge.TLSSite("own", {
@@ -50,34 +51,42 @@ scenario("a site of the plugin", ["plugin"], {
         backendId: pulumi.interpolate\`bkdtg_\${id}\`, metadata: { tier: id }, owner: "web",
       }, { pluginDownloadURL: "https://plugins.example" });
       ${site("app", "certificate: own.certificate")}
-      ${site("later", "certificate: id.apply(() => own.certificate)")}`,
-    up: "succeeds",
-    previewed: true,
-    says: [/is not valid for own\.hostports\[1\]: /, /is not valid for later\.example:443/],
-    check: async (project) => {
-      assert.deepEqual(await isProtected(project, "kept"), edgeAlone);
-      const { resources } = await project.state();
-      assert.doesNotMatch(JSON.stringify(resources), /PRIVATE KEY|privkey\.pem/);
-      const of = (type: string, name: string) =>
-        resources.find(({ urn }) => urn.endsWith(`:${type}::${name}`));
-      const [edge, certificate] = [of("TLSEdge", "own"), of("TLSCertificate", "own")];
-      const [id] = resources.flatMap(({ urn, id = "" }) => (urn.endsWith("::other") ? id : []));
-      // The provider of the site, not the default one of the plugin's version.
-      assert.match(String(edge?.provider), /plugins\.example::/);
-      assert.deepEqual(edge?.inputs.backend, { backendId: `bkdtg_${id}`, enabled: true });
-      const metadata = JSON.parse(String(edge?.inputs.metadata));
-      assert.deepEqual(metadata, { environment: project.stack, tier: id, owner: "web" });
-      const { inputs = {}, outputs = {} } = of("TLSSite", "own") ?? {};
-      const names = ["access", "backendId", "hostports", "metadata", "owner"];
-      assert.deepEqual(Object.keys(inputs).sort(), names);
-      const { hostports, expires, edgeId, certificateId, ...parts } = outputs;
-      assert.equal(expires, certificate?.outputs.notAfter);
-      assert.deepEqual([edgeId, certificateId], [edge?.id, certificate?.id]);
-      assert.deepEqual(Object.keys(parts).sort(), ["certificate", "edge"]);
-      for (const name of ["app", "later"])
-        assert.equal(of("TLSSite", name)?.outputs.certificateId, certificate?.id);
+      ${site("later", "certificate: id.apply(() => own.certificate)")}
+      const node = require("pulumi-tlsedge");
+      const made = new node.TLSCertificate("made", { ${pair("mixed")} });
+      ${site("mixed", "certificate: made")}`,
+      up: "succeeds",
+      previewed: true,
+      says: [/is not valid for own\.hostports\[1\]: /, /is not valid for later\.example:443/],
+      check: async (project) => {
+        assert.deepEqual(await isProtected(project, "kept"), edgeAlone);
+        const { resources } = await project.state();
+        assert.doesNotMatch(JSON.stringify(resources), /PRIVATE KEY|privkey\.pem/);
+        const of = (type: string, name: string) =>
+          resources.find(({ urn }) => urn.endsWith(`:${type}::${name}`));
+        const [edge, certificate] = [of("TLSEdge", "own"), of("TLSCertificate", "own")];
+        const [id] = resources.flatMap(({ urn, id = "" }) => (urn.endsWith("::other") ? id : []));
+        // The provider of the site, not the default one of the plugin's version.
+        assert.match(String(edge?.provider), /plugins\.example::/);
+        assert.deepEqual(edge?.inputs.backend, { backendId: `bkdtg_${id}`, enabled: true });
+        const metadata = JSON.parse(String(edge?.inputs.metadata));
+        assert.deepEqual(metadata, { environment: project.stack, tier: id, owner: "web" });
+        const { inputs = {}, outputs = {} } = of("TLSSite", "own") ?? {};
+        const names = ["access", "backendId", "hostports", "metadata", "owner"];
+        assert.deepEqual(Object.keys(inputs).sort(), names);
+        const { hostports, expires, edgeId, certificateId, ...parts } = outputs;
+        assert.equal(expires, certificate?.outputs.notAfter);
+        assert.deepEqual([edgeId, certificateId], [edge?.id, certificate?.id]);
+        assert.deepEqual(Object.keys(parts).sort(), ["certificate", "edge"]);
+        const made = of("TLSCertificate", "made");
+        for (const [name, given] of Object.entries({
+          app: certificate,
+          later: certificate,
+          mixed: made,
+        }))
+          assert.equal(of("TLSSite", name)?.outputs.certificateId, given?.id);
+      },
     },
-  },
   "C88: a protected site renews its certificate, and keeps its edge": {
     outside: (project) => issue(project, "kept"),
     up: "succeeds",
@@ -118,7 +127,7 @@ scenario("a site of the plugin", ["plugin"], {
         const made = new tlsedge.TLSCertificate("made", { ${pair("own")} });
         ${site("wrong", "certificate: made.id")}`,
       preview: "fails",
-      says: [/certificate must be a TLSCertificate, the resource itself and not its id/],
+      says: [/certificate must be a TLSCertificate itself, not its id or another resource/],
     },
   ],
 });
