@@ -329,6 +329,13 @@ describe("the emulator", () => {
     assert.match((await get("/tunnels?limit=1")).tunnels[0].public_url, /^tcp:.*:\d+$/);
   });
 
+  it("has a clock of its objects beside that of its answers", async () => {
+    emulator.clocks.createdAt = 9 * 3_600_000;
+    const { headers, body } = await send("POST", edges, {});
+    const ahead = Date.parse(body.created_at) - Date.parse(String(headers.date));
+    assert.equal(Math.round(ahead / 3_600_000), 9);
+  });
+
   describe("its options", () => {
     const folder = newFolder();
     afterEach(() => restart());
