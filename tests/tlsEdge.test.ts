@@ -234,6 +234,7 @@ describe("a TLS edge", () => {
     it("C50: no refusal shows a secret argument: of a create, a read, an update and a delete", async () => {
       const args = { backend: { backendId: "bkdtg_s3cret" }, __secrets: ["backend"] };
       const stack = await deploy(args);
+      const other = await deploy({ description: "another" });
       const whole = /because an argument of this resource is secret \(ERR_1\)/;
       for (const [method, work, shown] of [
         ["POST", () => deploy(args), whole],
@@ -243,6 +244,8 @@ describe("a TLS edge", () => {
         // The state has the mark that the program has taken off.
         ["PATCH", () => stack.up({ backend: { backendId: "bkdtg_1" } }), whole],
         ["DELETE", () => stack.destroy(), whole],
+        // In the same run, which has no check.
+        ["DELETE", () => other.leave(), /400: not \[secret\]/],
       ] as const) {
         const body = '{"msg":"not bkdtg_s3cret","error_code":"ERR_1"}';
         emulator.faults.add({ method, answer: { status: 400, body } });
