@@ -357,7 +357,7 @@ describe("a connection", () => {
     assert.equal(staging.requests.length, 2);
     assert.match(
       messages().join("\n"),
-      /^.*limit of 2 requests.*tlsedge-staging:requestsPerMin.*$/,
+      /^.*own limit.*: 2 requests a minute by tlsedge-staging:requestsPerMinute$/,
     );
     await ticking(Promise.all(there), 60_000);
   });
