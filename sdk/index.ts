@@ -1,6 +1,8 @@
 /**
- * What a Pulumi program imports: {@link TLSEdge} and {@link TLSCertificate}, {@link TLSSite}, which
- * declares both at once, and the lookups of edges, certificates and tunnels.
+ * What a Pulumi program imports: {@link TLSSite}, which declares a certificate and its edge, or
+ * {@link TLSCertificate} and {@link TLSEdge} themselves. The lookups are {@link getTLSEdge},
+ * {@link getTLSEdges}, {@link getTLSCertificate}, {@link getTLSCertificates}, {@link getTunnel} and
+ * {@link getTunnels}, each with an Output form.
  *
  * @module pulumi-tlsedge
  */

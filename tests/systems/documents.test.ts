@@ -14,14 +14,14 @@ import { linkModules, newFolder, repository } from "../../tools/folders";
 import { generateSdks, missing, programs, writeSdks } from "../../tools/languages";
 import { findOrBuildPulumi } from "../../tools/pulumi";
 import { clientOf, upload } from "../support";
-import { examples, programsIn } from "./examples";
+import { examples, programsIn, recipes } from "./examples";
 
 const run = promisify(execFile);
 const plugin = path.join(repository, "plugin", "dist");
 const tsconfig = path.join(repository, "templates", "site", "tsconfig.json");
 
 /** A language, as the documents name it, and what its programs need here. */
-const needs = { ts: [], python: ["python", "go"], go: ["go"] } as const;
+const needs = { ts: [], python: ["python", "go"], go: ["go"], yaml: ["yaml"] } as const;
 type Language = keyof typeof needs;
 
 const programIn = async (page: string, language: string) =>
@@ -45,11 +45,24 @@ describe("a program of the documents", () => {
       await cp(tsconfig, path.join(project.folder, "tsconfig.json"));
       return project.file("index.ts", text);
     }
+    if (language === "yaml") return void (await programs.yaml(project.folder, text, { plugin }));
     const sdks = await generateSdks(path.join(repository, "plugin", "schema.json"));
     Object.assign(project.env, await programs[language](project.folder, text, { sdks, plugin }));
   }
 
-  for (const language of ["ts", "python"] as const) {
+  for (const language of ["ts", "python", "yaml"] as const) {
+    it(`docs/guide.md: the two classes deploy in ${language}`, async function () {
+      await start(this, language);
+      const made = await project.certificate("certs", { commonName: "app.example.com" });
+      await project.setSecret("acceptance:appChain", made.certificatePem);
+      await project.setSecret("acceptance:appKey", made.privateKeyPem);
+      await write(language, await programIn("guide.md#The two classes", language));
+      assert.deepEqual((await project.up()).writes.toSorted(), [
+        "POST /edges/tls",
+        "POST /tls_certificates",
+      ]);
+    });
+
     it(`C60 C61 docs/guide.md: the lookups find in ${language} what they say`, async function () {
       await start(this, language);
       const client = clientOf(project.emulator);
@@ -77,23 +90,16 @@ describe("a program of the documents", () => {
     await write("ts", program);
     assert.deepEqual((await project.up()).changes, { create: 4 });
     assert.equal(project.emulator.tlsEdges.list()[0]?.ip_restriction?.enabled, true);
-    const renaming = await programIn("guide.md#Rename a resource", "ts");
-    const [alias] = /\{ aliases: .*?\] \}/.exec(renaming) ?? [];
+    const guide = await readFile(path.join(repository, "docs", "guide.md"), "utf8");
+    const [alias] = /(?<=TypeScript \| `)\{ aliases: .*?\] \}/.exec(guide) ?? [];
     await write("ts", program.replace('"app"', '"shop"').replace(/^\}\);/m, `}, ${alias});`));
     assert.deepEqual((await project.up()).changes, { same: 2, update: 2 });
-  });
-
-  it("C88 docs/languages.md: it deploys a site in go", async function () {
-    await start(this, "go");
-    await project.certificate("certificate", { commonName: "shop.example.com" });
-    await write("go", await programIn("languages.md#From nothing to a site", "go"));
-    assert.deepEqual((await project.up()).changes, { create: 4 });
   });
 
   for (const language of ["ts", "python", "go"] as const) {
     it(`C37 docs/guide.md: a site takes over an edge and a certificate in ${language}: nothing is replaced`, async function () {
       await start(this, language);
-      const folder = language === "ts" ? "." : "app";
+      const folder = language === "ts" ? "certificate" : "app";
       await project.certificate(folder, { commonName: "app.example.com" });
       await project.program(`
         const read = (file) => readFileSync("${folder}/" + file, "utf8");
@@ -101,26 +107,29 @@ describe("a program of the documents", () => {
         new tlsedge.TLSCertificate("cert", texts);
         new tlsedge.TLSEdge("edge", { hostports: ["app.example.com:443"] });`);
       await project.up();
-      const shown = await programIn("guide.md#Move resources into a site", language);
       await project.succeedsQuietly("config", "set", "acceptance:backendId", "bkdtg_1");
-      await write(language, language === "ts" ? shown : await withTransform(language, shown));
+      const name = { ts: "takeOver.ts", python: "take_over.py", go: "takeOver.go" }[language];
+      await cp(path.join(recipes, name), path.join(project.folder, name));
+      await write(language, await withTransform(language));
       assert.deepEqual((await project.up()).changes, { same: 1, update: 2, create: 1 });
     });
   }
 });
 
-/** The example of a site with the transform that the guide shows; a comment below it says how a site takes it. */
-async function withTransform(language: "python" | "go", transform: string): Promise<string> {
-  const [, option] = /…, (.*)\)$/m.exec(transform) ?? [];
+/** The example of a site, with the recipe's transform. */
+async function withTransform(language: "ts" | "python" | "go"): Promise<string> {
   const example = (ending: string) => readFile(path.join(examples, `tlsSite.${ending}`), "utf8");
+  if (language === "ts") {
+    const program = await programIn("../README.md", "ts");
+    return `import { move } from "./takeOver";\n${program.replace(/^\}\);/m, "}, { transforms: [move] });")}`;
+  }
   if (language === "python")
-    return (await example("py"))
-      .replace("site =", `${transform}\nsite =`)
-      .replace('owner="web")', `owner="web", ${option})`);
-  return (await example("go"))
-    .replace("import (", 'import (\n\t"context"\n\t"strings"\n')
-    .replace("site, err :=", `${transform}\nsite, err :=`)
-    .replace("\t\t})\n", `\t\t}, ${option})\n`);
+    return `from take_over import move\n${await example("py")}`.replace(
+      'owner="web")',
+      'owner="web", opts=pulumi.ResourceOptions(transforms=[move]))',
+    );
+  const option = "pulumi.Transforms([]pulumi.ResourceTransform{move})";
+  return (await example("go")).replace("\t\t})\n", `\t\t}, ${option})\n`);
 }
 
 /** The commands of docs/languages.md that can't run here as they stand, and what runs in their place. */
@@ -166,7 +175,7 @@ describe("the commands of docs/languages.md", () => {
     const plugins = `plugins: { providers: [{ name: tlsedge, path: ${plugin} }] }\n`;
     const requirements = "pulumi\n./sdks/tlsedge\n";
     await writeFile(path.join(shop, "Pulumi.yaml"), (await programIn(walk, "yaml")) + plugins);
-    await writeFile(path.join(shop, "__main__.py"), await programIn(walk, "python"));
+    await cp(path.join(examples, "tlsSite.py"), path.join(shop, "__main__.py"));
     await writeFile(path.join(shop, "requirements.txt"), requirements);
     // Pulumi calls the package of a repository after its owner, unless the schema names it.
     const file = path.join(newFolder(), "schema.json");
@@ -185,25 +194,22 @@ describe("the commands of docs/languages.md", () => {
 
 describe("the unit tests of docs/guide.md", () => {
   it("C63 pass as they stand, and fail of another program", async () => {
-    const [program = "", test = "", check = ""] = await programsIn("guide.md#Unit tests", "ts");
+    const program = await programIn("guide.md#Unit tests", "ts");
     const folder = newFolder();
     await linkModules(folder);
     const config = JSON.parse(await readFile(tsconfig, "utf8"));
     config.compilerOptions.types.push("mocha");
     await writeFile(path.join(folder, "tsconfig.json"), JSON.stringify(config));
-    await writeFile(path.join(folder, "index.test.ts"), test);
-    await writeFile(path.join(folder, "arguments.test.ts"), check);
+    await cp(path.join(recipes, "unit.test.ts"), path.join(folder, "unit.test.ts"));
     const env = { PATH: process.env.PATH, HOME: process.env.HOME };
     const mocha = [require.resolve("mocha/bin/mocha.js"), "--require", "ts-node/register"];
-    const passes = async (text: string, file = "index.test.ts") => {
+    const passes = async (text: string) => {
       await writeFile(path.join(folder, "index.ts"), text);
-      return run(process.execPath, [...mocha, file], { cwd: folder, env });
+      return run(process.execPath, [...mocha, "unit.test.ts"], { cwd: folder, env });
     };
     await passes(program);
     await assert.rejects(passes(program.replace("app.example.com:443", "app.example.com:8443")));
-    // Its certificate is none.
-    const told = { stdout: /'app: certificatePem: .*\n.*'app: privateKeyPem: / };
-    await assert.rejects(passes(program, "arguments.test.ts"), told);
-    await passes("", "arguments.test.ts");
+    const wrong = program.replace("hostports:", 'backend: { backendId: "" }, hostports:');
+    await assert.rejects(passes(wrong), { stdout: /'app: backend\.backendId/ });
   });
 });

@@ -9,6 +9,8 @@ import { quickNpm } from "../../tools/tarball";
 
 /** The programs in the descriptions of the plugin's schema. */
 export const examples = path.join(repository, "plugin", "examples");
+/** The files to copy that the documents name. */
+export const recipes = path.join(repository, "docs", "recipes");
 
 /** Of each language: a second site, with the certificate of the site that its example has. */
 const secondSites: Record<string, string> = {

@@ -31,7 +31,7 @@ import {
 } from "../../tools/languages";
 import { findOrBuildPulumi, pathFolders } from "../../tools/pulumi";
 import { gitUrl, platform, pluginArchive, serveFolder, sh } from "../../tools/tarball";
-import { examples, programsIn, runExamples } from "./examples";
+import { examples, programsIn, recipes, runExamples } from "./examples";
 
 const run = promisify(execFile);
 const tag = `v${version}`;
@@ -332,9 +332,9 @@ describe("the packages of a release", () => {
       }));
 
     it("C63 pass a unit test as docs/guide.md shows it", async () => {
-      const [program = "", test = ""] = await programsIn("guide.md#Unit tests", "python");
+      const [program = ""] = await programsIn("guide.md#Unit tests", "python");
       const folder = newFolder();
-      await writeFile(path.join(folder, "test_stack.py"), test);
+      await cp(path.join(recipes, "test_unit.py"), path.join(folder, "test_unit.py"));
       const passes = async (text: string) => {
         const own = await programs.python(folder, text, { sdks: installed });
         await rename(path.join(folder, "__main__.py"), path.join(folder, "stack.py"));
