@@ -117,11 +117,11 @@ describe("the inputs of a TLS certificate", () => {
     const past = { notBefore: inDays(-9), notAfter: inDays(-1) };
     const future = { notBefore: inDays(8), notAfter: inDays(9) };
     /** What is warned of a chain whose issuer and leaf have these dates. */
-    const warnings = async (ofIssuer: object, ofLeaf: object) => {
+    const warnings = async (ofIssuer: object, ofLeaf: object, renewBeforeDays: unknown = 5) => {
       const ca = { commonName: "between", isCa: true, issuer: root, ...ofIssuer };
       const issuer = await makeCertificate(ca);
       const chain = await makeCertificate({ commonName: "a.example", issuer, ...ofLeaf });
-      return (check({ ...argsOf(chain), renewBeforeDays: 5 }).warnings ?? []).join("\n");
+      return (check({ ...argsOf(chain), renewBeforeDays }).warnings ?? []).join("\n");
     };
     assert.match(
       await warnings(past, {}),
@@ -131,7 +131,9 @@ describe("the inputs of a TLS certificate", () => {
       /^the leaf certificate is not valid before .*Z, so.*\ncertificate 2 .*expired.*$/;
     assert.match(await warnings(past, future), notYet);
     const soon = /^the leaf certificate expires on .* in 3 days.*$/;
-    assert.match(await warnings({}, { notBefore: inDays(-20), notAfter: inDays(4) }), soon);
+    const due = { notBefore: inDays(-20), notAfter: inDays(4) };
+    assert.match(await warnings({}, due), soon);
+    assert.equal(await warnings({}, due, unknown), "");
     assert.equal(await warnings({}, {}), "");
     assert.match(await warnings(future, {}), /^certificate 2 .* is not valid before .*$/);
   });

@@ -294,7 +294,9 @@ export function expiryOf(
 
 /** What a plan warns of in a chain. */
 export function warningsOf(chain: Chain, renewBeforeDays: unknown, now: Date): string[] {
-  const days = typeof renewBeforeDays === "number" ? renewBeforeDays : undefined;
+  const isUnset = renewBeforeDays === undefined || renewBeforeDays === null;
+  // NaN for a number that is not known yet: nothing is due by it.
+  const days = isUnset ? undefined : Number(renewBeforeDays);
   const expiry = expiryOf(chain.validity, days, now);
   return [...(expiry ? [expiry] : []), ...chain.warnings(now)];
 }
