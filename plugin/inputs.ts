@@ -4,8 +4,16 @@ import type { Found } from "../provider/lifecycle/read";
 import { defined, type Properties, pick } from "../provider/values/properties";
 import { propertyOf } from "./wire";
 
+/** The Pulumi package schema, as far as the plugin reads it. */
+export interface Schema {
+  version: string;
+  provider: { inputProperties: SchemaProperties };
+  resources: Record<string, { inputProperties: SchemaProperties; properties: object }>;
+  functions: Record<string, { outputs: { properties: object } }>;
+}
+
 /** The properties of a resource or a provider in the schema. */
-export type SchemaProperties = Record<string, { description: string; secret?: boolean }>;
+type SchemaProperties = Record<string, { description: string; secret?: boolean }>;
 
 /** The names of the properties that the schema marks as secrets. */
 export function secretsIn(properties: SchemaProperties): string[] {

@@ -20,7 +20,7 @@ import { Run } from "../provider/run/run";
 import type { Properties } from "../provider/values/properties";
 import { type Connection, defaultConnection } from "../provider/values/setting";
 import { components } from "./construct";
-import { importedInputs, ownInputs, type SchemaProperties, secretsIn, withDrift } from "./inputs";
+import { importedInputs, ownInputs, type Schema, secretsIn, withDrift } from "./inputs";
 import { configurationOf, differentAccount, problemsOfConfig } from "./provider";
 import { withPythonNames } from "./pythonNames";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
@@ -34,14 +34,6 @@ import {
   type Received,
   toWire,
 } from "./wire";
-
-/** The Pulumi package schema, as far as this file reads it. */
-export interface Schema {
-  version: string;
-  provider: { inputProperties: SchemaProperties };
-  resources: Record<string, { inputProperties: SchemaProperties; properties: object }>;
-  functions: Record<string, { outputs: { properties: object } }>;
-}
 
 /**
  * Serves the kinds over the engine's plugin protocol.
