@@ -61,20 +61,20 @@ export interface Adoption extends Plan {
  *
  * @param connection The account, as a config namespace.
  * @param filter A text that a name, the description, the metadata or the id must contain, in any letter case.
- * @param managed The ids of what the stack has.
+ * @param managed The names of what the stack has, by its ids.
  */
 export function planOf(
   account: Pick<Account, "edges" | "certificates">,
   connection: string,
   filter = "",
-  managed = new Set<unknown>(),
+  managed = new Map<unknown, string>(),
 ): Plan {
   const now = new Date();
   const settings = connection === defaultConnection ? {} : { connection };
   const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0, managed: 0 };
   for (const key of kinds) {
     const { noun, kind } = adoptable[key];
-    const taken = new Map<string, number>();
+    const taken = new Map([...managed.values()].map((name) => [name, 1]));
     const others = account[key].filter(({ id }) => !managed.has(id));
     plan.managed += account[key].length - others.length;
     for (const wire of others.toReversed()) {

@@ -8,7 +8,7 @@ import { type Adoption, adoptionText, filesOf, kinds, planOf, writeFiles } from 
 import { checksOf, checkText } from "./check";
 import { statusHtml } from "./html";
 import { statusMarkdown } from "./markdown";
-import { type Deployment, findCreates } from "./pendingCreates";
+import { type Deployment, findCreates, managedIn } from "./pendingCreates";
 import { failuresText, statusText } from "./report";
 import { readConfig, readStack } from "./stack";
 import { type Flag, flags, statusOf } from "./status";
@@ -69,13 +69,13 @@ async function adopt(options: Options, io: IO): Promise<number> {
   const { client } = accountOf(options, io);
   const account = await readAccount(client, [...kinds], io.stderr);
   // The state is read last: it has what another update of the stack has created in between.
-  const { deployment = {} }: { deployment?: Deployment } =
+  const state: { deployment?: Deployment | null } =
     stack === undefined ? {} : readStack(stack, ["stack", "export"], io.env);
+  const deployment = state.deployment ?? {};
   const found = options.pendingCreates && findCreates(deployment, account, connection);
   // With the plugin, the stack's config has the settings of the account, and no resource names it.
   const namespace = isPlugin ? defaultConnection : connection;
-  const managed = new Set(deployment.resources?.map(({ id }) => id));
-  const plan = found ? found.plan : planOf(account, namespace, filter, managed);
+  const plan = found ? found.plan : planOf(account, namespace, filter, managedIn(deployment));
   const isEmpty = plan.edges.length + plan.certificates.length === 0;
   const texts = found ? found.files : filesOf(plan, isPlugin);
   const files = isEmpty ? [] : writeFiles(texts);

@@ -10,7 +10,10 @@ import { adoptable, kinds, type Plan } from "./adopt";
 
 /** A resource in a state. `provider` is the URN of its provider, and the provider's id. */
 type Resource = Record<"urn" | "type", string> &
-  Partial<Record<"id" | "parent" | "provider", string>> & { inputs?: Properties };
+  Partial<Record<"id" | "parent" | "provider", string>> & {
+    inputs?: Properties;
+    external?: boolean;
+  };
 
 /** The state of a stack, as `pulumi stack export` prints it: what is secret is encrypted. */
 export interface Deployment {
@@ -22,11 +25,17 @@ const dynamicType = typeToken("");
 const isDynamic = ({ type }: Resource) => type.startsWith(dynamicType);
 type Objects = Pick<Account, "edges" | "certificates">;
 
+/** The names of a stack's resources, by the ids of their objects. What a program only reads is nobody's. */
+export function managedIn({ resources = [] }: Deployment): Map<unknown, string> {
+  const own = resources.filter(({ external }) => !external);
+  return new Map(own.map(({ id, urn }) => [id, nameInUrn(urn)]));
+}
+
 /** Finds the objects that equal creates that were cut off, and that no resource of the stack has. */
 export function findCreates(stack: Deployment, account: Objects, connection: string) {
   const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0, managed: 0 };
   const found: Resource[] = [];
-  const taken = new Set(stack.resources?.map(({ id }) => id));
+  const taken = new Set(managedIn(stack).keys());
   for (const list of kinds) {
     const { noun, kind } = adoptable[list];
     const free = account[list].filter(({ id }) => !taken.has(id));

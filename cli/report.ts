@@ -12,7 +12,14 @@ import {
   section,
   wrapped,
 } from "./table";
-import { certificateRow, isDue, namesCell, urgentDays, whyUnused } from "./tlsCertificate";
+import {
+  certificateRow,
+  isDue,
+  isDueByDefault,
+  namesCell,
+  urgentDays,
+  whyUnused,
+} from "./tlsCertificate";
 import { disabledModules, type EdgeStatus, edgeRow, mainHostport } from "./tlsEdge";
 import { tunnelRow } from "./tunnel";
 
@@ -108,6 +115,7 @@ export function totalsOf(
   const within = (days: number) =>
     certificates.filter((one) => isDue(one, days, at)).length - unknown;
   const due = within(failWithin ?? 0);
+  const soon = certificates.filter((one) => isDueByDefault(one, urgentDays, at)).length - unknown;
   const urgent = failWithin === null ? "expired" : `due in ${count(failWithin, "day")}`;
   const counts = (heading: string, all: string, ...notes: [number, string, heading?: string][]) => {
     const parts = notes
@@ -127,7 +135,7 @@ export function totalsOf(
     "certificates",
     count(certificates.length, "certificate"),
     [due, urgent],
-    [within(urgentDays) - due, `expiring in ${urgentDays} days`],
+    [soon - due, `expiring in ${urgentDays} days`],
     [unknown, "with no known expiry date"],
   );
   const ofTunnels = counts("tunnels online", count(tunnels.length, "tunnel"));

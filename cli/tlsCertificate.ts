@@ -85,7 +85,7 @@ export const isDue = ({ notAfter }: CertificateStatus, days: number, at: string)
   notAfter === null || isDueWithin(days, { notAfter }, new Date(at));
 
 /** {@link isDue}, for a number of ours. */
-const isDueByDefault = (certificate: CertificateStatus, days: number, at: string) => {
+export const isDueByDefault = (certificate: CertificateStatus, days: number, at: string) => {
   const { notBefore, notAfter } = certificate;
   return notAfter === null || isDue(certificate, defaultDays(days, { notBefore, notAfter }), at);
 };

@@ -198,7 +198,7 @@ export class Client {
       const outcome = await account.try(request, deadline, startedAt);
       tries.elapsedMs = Math.round(performance.now() - firstAt);
       const { status, code } = outcome;
-      const took = `${tries.elapsedMs} ms, attempt ${tries.attempts}`;
+      const took = `${Math.round(performance.now() - startedAt)} ms, attempt ${tries.attempts}`;
       debug("%s %s %s %s", method, path, status ?? code, took);
       if (isSuccess(outcome)) return { json: outcome.json, tries };
       // The next turn of all requests waits.

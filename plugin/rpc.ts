@@ -109,7 +109,7 @@ export function throughEngine(address: string): Show {
     // An engine that has ended gives an error, and nobody reads the message.
     const log = () => new Promise<void>((resolve) => engine.log(request, () => resolve()));
     // The engine may show two that are under way in another order: the end of a wait after the next wait.
-    const isShown = last.then(log);
+    const isShown = last.then(log, log);
     last = isShown;
     unshown.add(isShown);
     void isShown.then(() => unshown.delete(isShown));

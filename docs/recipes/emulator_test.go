@@ -32,6 +32,10 @@ func startEmulator(t *testing.T) map[string]string {
 		name, value, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "export "), "=")
 		settings[name] = strings.Trim(value, "'")
 	}
+	// Without them, the test would deploy to the account of the environment.
+	if len(settings) < 3 {
+		t.Fatal("the emulator did not start")
+	}
 	return settings
 }
 
