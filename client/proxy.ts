@@ -5,7 +5,8 @@ const variables = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
 
 /**
  * The proxy for an `https:` URL, as axios takes it, and the variable that names it; undefined for none. The environment
- * names it, and is read as curl and Go do: axios does not decode the user and the password, and reads NO_PROXY in another way.
+ * names it, and is read as curl and Go do: axios does not decode the user and the password, and reads NO_PROXY in
+ * another way.
  *
  * @throws TypeError when its URL is malformed. The message names the variable only.
  */

@@ -3,7 +3,7 @@ import type { Outcome } from "./outcome";
 import type { ShowTurn, ShowWait } from "./pace";
 import type { Request } from "./transport";
 
-// A terminal of 100 columns shows the first 30 characters.
+// The cause stands first in each text: a terminal of 100 columns shows about 30 characters of it.
 
 /** Shows the wait until a request may start. */
 export const showTurn =

@@ -77,7 +77,8 @@ async function certificateOf(certificate: unknown): Promise<unknown> {
   // What is not known and comes from one certificate alone is an output of it, such as its id.
   const [from, ...more] = await output.allResources();
   const urn = await (from?.urn as Deployed | undefined)?.promise();
-  const isOfOne = more.length === 0 && /\btlsedge:(index:)?TLSCertificate::/.test(String(urn));
+  const tokens = [pluginToken, typeToken].map((tokenOf) => tokenOf("TLSCertificate"));
+  const isOfOne = more.length === 0 && tokens.some((token) => String(urn).includes(`${token}::`));
   if (isOfOne) return output;
   // In a plan: what is read of the certificate is read of this output, and is not known either.
   return Object.assign(output, { __pulumiType: pluginToken("TLSCertificate") });

@@ -1,6 +1,6 @@
 import "./checkNode";
 import { engineAddress, exitWithEngine } from "../provider/run/engine";
-import { removeFetch } from "../provider/run/workarounds";
+import { hideUndici } from "../provider/run/workarounds";
 import { servePlugin } from "./plugin";
 import schema from "./schema.json";
 
@@ -11,7 +11,7 @@ async function main(): Promise<void> {
     require("./commands.js");
     return;
   }
-  removeFetch();
+  hideUndici();
   const { port, endRun, stop } = await servePlugin(schema);
   void exitWithEngine(endRun).then(stop);
   console.log(port);

@@ -16,7 +16,7 @@ const launcher = `pulumi-resource-tlsedge${isWindows ? ".cmd" : ""}`;
 const built = path.join(repository, "plugin", "dist");
 
 it("the plugin's process does not load the HTTP client of Node.js beside axios", async () => {
-  const script = `require("./dist/provider/run/workarounds").removeFetch();
+  const script = `require("./dist/provider/run/workarounds").hideUndici();
     require("axios");
     console.log(process.moduleLoadList.filter((name) => name.includes("undici")).length);`;
   const child = spawn(process.execPath, ["--eval", script], { cwd: repository });

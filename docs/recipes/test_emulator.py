@@ -37,7 +37,7 @@ def call(settings):
 
     def ask(path, body=None):
         key = settings["TLSEDGE_API_KEY"]
-        headers = {"Authorization": f"Bearer {key}", "Service-Version": "0", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {key}", "Service-Version": "2", "Content-Type": "application/json"}
         data = json.dumps(body).encode() if body else None
         request = urllib.request.Request(settings["TLSEDGE_BASE_URL"] + path, data, headers)
         trust = ssl.create_default_context(cafile=settings["TLSEDGE_CA_FILE"])

@@ -1,16 +1,10 @@
 import type { ManagedObject } from "../run/run";
 import { nameInUrn } from "../values/properties";
 
-/** The problem of two resources of a program, by their URNs, that have one object. */
-export function textOfShared(one: string, other: string, id: string): string {
-  const names = [nameInUrn(one), nameInUrn(other)];
-  // The parts of two components may have one name.
-  const [first, second] = names[0] === names[1] ? [one, other] : names;
-  return (
-    `the resources "${first}" and "${second}" have the same object, ${id}, which only one resource can manage: ` +
-    "remove one from the program, and run `pulumi up` without --target: the object stays"
-  );
-}
+/** The problem of two resources of a program that have one object. */
+export const textOfShared = (one: string, other: string, id: string): string =>
+  `the resources "${one}" and "${other}" have the same object, ${id}, which only one resource can manage: ` +
+  "remove one from the program, and run `pulumi up` without --target: the object stays";
 
 /**
  * Claims an object for a resource of the program that has it or is to adopt it.
@@ -21,6 +15,10 @@ export function textOfShared(one: string, other: string, id: string): string {
 export function claim({ account, id, key }: ManagedObject, urn: string): void {
   const { ownership } = account.run;
   const owner = ownership.ownerOf(key);
-  if (owner && urn && owner !== urn) throw new Error(textOfShared(owner, urn, id));
+  if (owner && urn && owner !== urn) {
+    const [one, other] = [nameInUrn(owner), nameInUrn(urn)];
+    // The parts of two components may have one name.
+    throw new Error(one === other ? textOfShared(owner, urn, id) : textOfShared(one, other, id));
+  }
   ownership.claim(key, urn);
 }

@@ -34,8 +34,8 @@ export function onCancelCall(listener: () => void): void {
 
 /**
  * Node.js loads undici, its own HTTP client, for who reads these: 25 ms of processor time. axios does so when it is
- * loaded, and sends requests another way.
+ * loaded, and sends requests another way. Nothing in this process may need them, such as `fetch` or Hono.
  */
-export function removeFetch(): void {
+export function hideUndici(): void {
   for (const name of ["FormData", "Request", "Response"]) Reflect.deleteProperty(globalThis, name);
 }

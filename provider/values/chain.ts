@@ -58,6 +58,7 @@ export const chainNames: StateNames = { ...Object.fromEntries(always), ...nullab
 /** A certificate chain, leaf first, that was parsed once. What it says is found out when it is asked. */
 export class Chain {
   #fingerprint: string | undefined;
+  #subject: ((attribute: string) => string) | undefined;
 
   private constructor(readonly certificates: readonly X509Certificate[]) {}
 
@@ -107,7 +108,8 @@ export class Chain {
   }
 
   get subject(): (attribute: string) => string {
-    return distinguishedName(this.leaf.subject);
+    this.#subject ??= distinguishedName(this.leaf.subject);
+    return this.#subject;
   }
 
   get names(): LeafNames {
