@@ -86,11 +86,6 @@ function clock(skewMs: number): string {
 
 async function versions(own: string, env: NodeJS.ProcessEnv): Promise<string> {
   const found = [`pulumi-tlsedge ${own}`, `Node.js ${process.versions.node}`];
-  const { engines } = require("pulumi-tlsedge/package.json") as { engines: { node: string } };
-  const least = Number(engines.node.replace(/\D/g, ""));
-  if (Number.parseInt(process.versions.node, 10) < least) {
-    throw new Error(`${found.join(", ")}: it needs Node.js ${least} or newer`);
-  }
   const quiet = { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" };
   const cli = promisify(execFile)("pulumi", ["version"], { env: quiet, timeout: 30_000 });
   const { stdout } = await cli.catch(() => {

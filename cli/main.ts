@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import "../client/checkNode";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { plain, plainJson } from "../client/plain";
 import { Configuration, ConfigurationError, connect } from "../provider/run/connection";

@@ -62,6 +62,8 @@ function refusalOf(issue: v.BaseIssue<unknown>, advice: string): Refusal {
   }
   if (issue.type === "union") return refuse(reasons.fieldInvalid, `${field} has no known form.`);
   const expected = issue.type === "custom" ? "object" : issue.expected;
+  if (issue.kind === "validation")
+    return refuse(reasons.fieldInvalid, `${field} must be ${expected ?? "whole"}.`);
   return refuse(reasons.fieldInvalid, `${field} is not of type ${expected}.`);
 }
 

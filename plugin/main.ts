@@ -1,4 +1,4 @@
-import "./checkNode";
+import "../client/checkNode";
 import { engineAddress, exitWithEngine } from "../provider/run/engine";
 import { hideUndici } from "../provider/run/workarounds";
 import { servePlugin } from "./plugin";

@@ -1,4 +1,4 @@
-import "./checkNode";
+import "../client/checkNode";
 
 if (process.argv[2] === "check") {
   // The command of the npm package: it runs, because the bundle is the main module.

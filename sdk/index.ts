@@ -7,6 +7,8 @@
  * @module pulumi-tlsedge
  */
 
+import "../client/checkNode";
+
 export type { Ref } from "../client/answer";
 export type {
   BackendState,

@@ -182,9 +182,17 @@ describe("the launcher of the plugin", () => {
       const value = `{ ...process.versions, node: "${node}" }`;
       writeFileSync(old, `Object.defineProperty(process, "versions", { value: ${value} });`);
       const env = { ...process.env, NODE_OPTIONS: `--require "${old.replaceAll("\\", "/")}"` };
-      const said = await refusal(env);
-      assertSentence(said, new RegExp(`is ${node}`));
-      if (!isWindows) assert.ok(said.includes(process.execPath), said);
+      // The same file says it in a program and in the commands.
+      const command = start(
+        process.execPath,
+        [path.join("dist", "cli", "main.js")],
+        env,
+        repository,
+      );
+      for (const said of [await refusal(env), (await ended(command)).stderr]) {
+        assertSentence(said, new RegExp(`is ${node}`));
+        if (!isWindows) assert.ok(said.includes(process.execPath), said);
+      }
     }
   });
 
@@ -192,7 +200,9 @@ describe("the launcher of the plugin", () => {
     const needed = engines.node.replace(">=", "");
     assert.match(
       said,
-      new RegExp(`^The tlsedge plugin needs Node\\.js ${needed} or newer.*\\.\\r?\\n$`),
+      new RegExp(
+        `^(The tlsedge plugin|pulumi-tlsedge) needs Node\\.js ${needed} or newer.*\\.\\r?\\n$`,
+      ),
     );
     assert.match(said, reason);
   }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import * as messages from "@pulumi/pulumi/proto/provider_pb";
 import { tlsEdges } from "../client/tlsEdge";
 import { servePlugin } from "../plugin/plugin";
+import { withPythonNames } from "../plugin/pythonNames";
 import schema from "../plugin/schema.json";
 import { tlsCertificate, tlsEdge } from "../provider/dynamic/dynamic";
 import { chainNames } from "../provider/values/chain";
@@ -143,6 +144,10 @@ describe("the plugin", () => {
       );
       const [wrong = ""] = await reasonsOf({ hostports: ["minVersion"] });
       assert.doesNotMatch(wrong, /Python/);
+      assert.equal(
+        withPythonNames('a: renewBeforeDays is wrong\nb: oneOf, "notAfter"'),
+        'a: renewBeforeDays is wrong (in Python renew_before_days)\nb: oneOf, "notAfter"',
+      );
     });
 
     it("C13 C18: names a hostport that two edges have, in any letter case, but no secret or unknown one", async () => {

@@ -23,8 +23,10 @@ export async function planWrite(call: Call, inputs: Properties, isNew: boolean):
   run.planned.push({ account, kind, inputs, isNew, name: nameInUrn(urn) || undefined, secrets });
 }
 
-function failOnce({ run, connection }: Account, error: Partial<ServiceError>): never {
-  const cause = error.status ?? error.code;
-  if (run.isFirst(`the question of ${JSON.stringify(connection)}: ${cause}`)) throw error;
+/** The engine shows the error beside the resource that is planned first, though it is about all of the account. */
+function failOnce({ run, connection }: Account, cause: Error & Partial<ServiceError>): never {
+  const reason = cause.status ?? cause.code;
+  if (run.isFirst(`the question of ${JSON.stringify(connection)}: ${reason}`))
+    throw new Error(`no resource of this account can be changed: ${cause.message}`, { cause });
   throw new Error("the service can't be asked: see the first error");
 }
