@@ -74,7 +74,7 @@ export const edgeAccess = resourcePolicy([TLSEdge], {
     if (restricted) return;
     report(
       `Everyone may connect to the TLS edge "${name}". Add ipRestriction or mutualTls to it, ` +
-        "enabled and with at least one id.",
+        "enabled and with at least one id. In a TLSSite, `access` gives the ids.",
     );
   }),
 });
