@@ -3,7 +3,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { LocalWorkspace, type Stack } from "@pulumi/pulumi/automation";
+import { LocalWorkspace, type Stack } from "@pulumi/pulumi/automation/index.js";
 import { type Emulator, startEmulator } from "pulumi-tlsedge-emulator";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

@@ -13,7 +13,10 @@ func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
 		cfg := config.New(ctx, "")
 		domain := cfg.Require("domain")
-		folder := cfg.Require("certificateFolder")
+		folder := cfg.Get("certificateFolder")
+		if folder == "" {
+			folder = "certificate"
+		}
 		access := &tlsedge.TLSSiteAccessArgs{Public: pulumi.BoolRef(true)}
 		if ids := cfg.Require("access"); ids != "anyone" {
 			list := regexp.MustCompile(`\s*,\s*`).Split(ids, -1)

@@ -6,7 +6,7 @@ import pulumi_tlsedge as tlsedge
 config = pulumi.Config()
 domain = config.require("domain")
 access = config.require("access")
-folder = config.require("certificateFolder")
+folder = config.get("certificateFolder") or "certificate"
 
 site = tlsedge.TLSSite("site",
     hostports=[f"{domain}:443"],
