@@ -1,6 +1,6 @@
 import { inputsOf, type Kind } from "../provider/kinds/kind";
 import { problemsOfShape } from "../provider/kinds/shape";
-import type { Found } from "../provider/lifecycle/read";
+import type { FoundObject } from "../provider/lifecycle/read";
 import { defined, type Properties, pick } from "../provider/values/properties";
 import { propertyOf } from "./wire";
 
@@ -39,7 +39,7 @@ export function importedInputs(kind: Kind, found: Properties): Properties {
 }
 
 /** The inputs with the service's values where those have drifted. */
-export function withDrift(kind: Kind, { state, drifted }: Found, inputs: Properties): Properties {
+export function withDrift(kind: Kind, { state, drifted }: FoundObject, inputs: Properties): Properties {
   const service = inputsOf(kind, state);
   const values = drifted.map((name) => [name, service[name]]);
   return defined({ ...inputs, ...Object.fromEntries(values) });

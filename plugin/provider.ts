@@ -33,7 +33,7 @@ const engineKeys = ["version", "pluginDownloadURL", "__internal"];
 
 export function problemsOfConfig(configuration: Configuration, values: Properties, urn: string) {
   const names = Object.keys(values).filter((key) => !engineKeys.includes(key));
-  const unknown = configuration.unknown(names, String(urn.split("::")[1]));
+  const unknown = configuration.unknownSettings(names, String(urn.split("::")[1]));
   const problem = hasUnknown(values) ? undefined : configuration.problem;
   return [unknown, problem].filter((reason) => reason !== undefined);
 }

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { PropertyDiff } from "@pulumi/pulumi/proto/provider_pb";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
-import { differences, type Kind, propertiesOf, settingsOf } from "../provider/kinds/kind";
+import { differences, type Kind, propertiesOf, unsentInputsOf } from "../provider/kinds/kind";
 import {
   isObject,
   type Properties,
   unknownValue,
-  withOneMarker,
+  withOneUnknown,
 } from "../provider/values/properties";
 
 /** Marks a special value on the wire. The key and the kind are Pulumi's. */
@@ -25,7 +25,7 @@ export interface Received {
 export function fromWire(struct: Struct | undefined): Received {
   const raw = (struct?.toJavaScript() ?? {}) as Properties;
   const secrets = new Set(Object.keys(raw).filter((name) => hasSecret(raw[name])));
-  return { values: withOneMarker(plain(raw) as Properties), secrets };
+  return { values: withOneUnknown(plain(raw) as Properties), secrets };
 }
 
 /**
@@ -153,7 +153,7 @@ export function plannedOutputs(
       !sent.some(({ property }) => property === name) &&
       isDeepStrictEqual(deployed.inputs[name], value);
     if (isKept) return [[name, deployed.state[name]]];
-    if (settingsOf(kind).includes(name)) return [[name, value ?? null]];
+    if (unsentInputsOf(kind).includes(name)) return [[name, value ?? null]];
     if (value === undefined && propertiesOf(kind).includes(name)) return [];
     return [[name, value === undefined ? unknownValue : value]];
   });

@@ -26,7 +26,7 @@ export function checkConnection(connection: unknown): Configuration {
   );
   const problem =
     (isPlain ? apiKey.whySecret : undefined) ??
-    configuration.unknown(names, pulumi.getProject()) ??
+    configuration.unknownSettings(names, pulumi.getProject()) ??
     // A unit test reaches no account.
     (mocks() ? undefined : configuration.problem);
   if (problem) throw new pulumi.RunError(problem);

@@ -82,7 +82,7 @@ describe("the settings of a connection", () => {
 
   it("C1 that are misspelt in the namespace are refused, with the nearest name", () => {
     const configuration = new Configuration("tlsedge", () => undefined, enough);
-    const ofNames = (...names: string[]) => configuration.unknown(names, "project") ?? "";
+    const ofNames = (...names: string[]) => configuration.unknownSettings(names, "project") ?? "";
     assert.match(ofNames("baseurl"), /tlsedge:baseurl .*tlsedge:baseUrl\?.*Pulumi\.yaml/);
     const far = ofNames("colour", "caFiles");
     assert.match(far, /tlsedge:colour, .*tlsedge:caFile\?.*requestsPerMinute/);

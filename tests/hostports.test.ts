@@ -132,7 +132,7 @@ describe("a hostport that another edge serves", () => {
   it("C38: of a holder that this stack has, no other stack and no adoption is named", async () => {
     skipPauses();
     const { id } = await edge(h2);
-    run.ownership.note(run.account().object(tlsEdge, id).key);
+    run.ownership.add(run.account().object(tlsEdge, id).key);
     const message = await messageOf(take(h2));
     assert.ok(message.includes("This stack has it: "), message);
     for (const text of ["`import`", "--show-ids"]) assert.ok(!message.includes(text), message);

@@ -498,6 +498,16 @@ describe("the plugin", () => {
     for (const name of [...now, ...before3250]) assert.equal(answered[name], true, name);
   });
 
+  it("C25: a text that the service has rewritten is no change", async () => {
+    const args = { description: "mine" };
+    emulator.faults.add({ method: "POST", answer: { fields: { description: "rewritten" } } });
+    const stack = await deployed(edge(), args);
+    assert.equal(stack.state.description, "rewritten");
+    takeMethods(emulator);
+    assert.equal(await stack.up(args), "same");
+    assert.deepEqual(takeMethods(emulator), []);
+  });
+
   it("C23: a message of the plugin about a change names its resource to the engine", async () => {
     const engine = await EnginePort.open();
     const urns: string[] = [];

@@ -4,7 +4,7 @@ import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import ts from "typescript";
 import ours from "../package.json";
-import { type Kind, settingsOf } from "../provider/kinds/kind";
+import { type Kind, unsentInputsOf } from "../provider/kinds/kind";
 import { kinds, lookupKinds } from "../provider/kinds/kinds";
 import { pluginToken as token, typeToken } from "../provider/kinds/token";
 import { lookups } from "../provider/lifecycle/lookup";
@@ -298,7 +298,7 @@ function configOf(source: Source): Fields["properties"] {
 
 function resourceOf(source: Source, name: string) {
   const file = baseNameOf(name);
-  const settings = settingsOf(kinds[name as keyof typeof kinds] as Kind);
+  const settings = unsentInputsOf(kinds[name as keyof typeof kinds] as Kind);
   const inputs = source.type(`provider/kinds/${file}.ts`, `${name}Inputs`);
   const state = source.type(`provider/kinds/${file}.ts`, `${name}State`);
   const given = source.fields(inputs, "input");

@@ -1,18 +1,18 @@
 import type { dynamic } from "@pulumi/pulumi";
 import * as v from "valibot";
 import { text } from "../../client/inputs";
-import { filesKey, inputsOf, type Kind, settingsOf } from "../kinds/kind";
+import { filesKey, inputsOf, type Kind, unsentInputsOf } from "../kinds/kind";
 import { kinds } from "../kinds/kinds";
 import type { Call, Protocol } from "../lifecycle/call";
 import { check } from "../lifecycle/check";
 import { create } from "../lifecycle/create";
 import { diff } from "../lifecycle/diff";
 import { endRun } from "../lifecycle/endRun";
-import { type Found, read } from "../lifecycle/read";
+import { type FoundObject, read } from "../lifecycle/read";
 import { remove } from "../lifecycle/remove";
 import { update } from "../lifecycle/update";
 import { exitWithEngine } from "../run/engine";
-import { defined, type Properties, pick, withOneMarker } from "../values/properties";
+import { defined, type Properties, pick, withOneUnknown } from "../values/properties";
 import { defaultConnection } from "../values/setting";
 import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
 import { currentRun } from "./process";
@@ -37,7 +37,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
   const { entries } = kind.schema;
   /** A program of these providers may also name a config namespace. */
   const schema = { ...kind.schema, entries: { ...entries, connection: v.optional(text) } };
-  const kindOfCheck: Kind = { ...kind, schema };
+  const kindWithConnection: Kind = { ...kind, schema };
   /** @param properties The inputs or, in a read and a delete, the state. */
   const callOf = (properties: Properties, timed?: Timed, state: Properties = {}): Call => {
     const timeouts = (properties[timeoutsKey] ?? {}) as Timeouts;
@@ -64,30 +64,35 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     },
 
     check: async (olds: Properties = {}, raw: Properties = {}) => {
-      const { [filesKey]: files, ...all } = withOneMarker(raw);
-      const { [importKey]: imports, [timeoutsKey]: timeouts, [secretsKey]: marked, ...args } = all;
-      // Another copy of this package may have registered the resource without the names.
+      const {
+        [filesKey]: files,
+        [importKey]: imports,
+        [timeoutsKey]: timeouts,
+        [secretsKey]: marked,
+        ...args
+      } = withOneUnknown(raw);
+      // Another version of this package in the program may not send the names: then each argument counts as a secret.
       const secrets: string[] = Array.isArray(marked) ? marked : Object.keys(entries);
-      const call = { ...callOf({ ...args, [secretsKey]: secrets }), kind: kindOfCheck };
+      const call = { ...callOf({ ...args, [secretsKey]: secrets }), kind: kindWithConnection };
       const { inputs, failures } = await check(call, { olds, args, files, imports });
       const hidden = {
         [importKey]: imports,
-        [secretsKey]: keptNames(kind, secrets),
+        [secretsKey]: secretsInState(kind, secrets),
         [timeoutsKey]: timeouts,
       };
       return { inputs: { ...inputs, ...defined(hidden) }, failures: failures.map(failureOf) };
     },
 
     diff: async (id: string, state: Properties, inputs: Properties) => {
-      // The plugin stores no connection.
-      const isForeign = state.__provider === undefined;
+      // The plugin has written a state without `__provider`, and stores no connection.
+      const isOfPlugin = state.__provider === undefined;
       const imports = { now: inputs[importKey], before: state[importKey] };
       const change = await diff(callOf(inputs, undefined, state), {
         id,
         state,
         inputs,
-        connection: connectionOf(isForeign ? inputs : state),
-        isStale: isForeign || imports.now !== imports.before,
+        connection: connectionOf(isOfPlugin ? inputs : state),
+        isStale: isOfPlugin || imports.now !== imports.before,
         imports,
       });
       if (change === "none") return { changes: false };
@@ -122,16 +127,16 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
 }
 
 /** The result of a read of an existing object. */
-function refreshed(kind: Kind, stored: Properties, { id, state, drifted }: Found) {
+function refreshed(kind: Kind, stored: Properties, { id, state, drifted }: FoundObject) {
   const props = stateOf(state, stored);
   // Return inputs only after drift. A read does not know the private key, so inputs that it returns
   // would remove the key from the state.
   if (drifted.length === 0) return { id, props };
+  const unsent = defined(pick(stored, unsentInputsOf(kind)));
   const isDefault = stored.connection === defaultConnection;
-  const settings = isDefault ? { ...stored, connection: undefined } : stored;
-  const own = defined(pick(settings, [...settingsOf(kind), "connection"]));
+  const connection = isDefault ? {} : pick(stored, ["connection"]);
   const inputs = inputsOf(kind, state);
-  return { id, props, inputs: { ...inputs, ...kind.derived?.(inputs), ...own } };
+  return { id, props, inputs: { ...inputs, ...kind.derived?.(inputs), ...unsent, ...connection } };
 }
 
 /** The names of the properties that the program has marked as secrets. */
@@ -139,8 +144,8 @@ function secretsOf(properties: Properties): string[] {
   return (properties[secretsKey] ?? []) as string[];
 }
 
-/** The names that state has: none of what always is a secret. */
-function keptNames({ secrets = [] }: Kind, names: string[]): string[] | undefined {
+/** The names of marked secrets that state has: none of what always is a secret. Undefined for no name. */
+function secretsInState({ secrets = [] }: Kind, names: string[]): string[] | undefined {
   const others = names.filter((name) => !secrets.includes(name));
   return others.length > 0 ? others : undefined;
 }

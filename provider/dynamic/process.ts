@@ -3,7 +3,6 @@ import { Run } from "../run/run";
 /** The run that a dynamic provider's process works for. */
 let run = new Run();
 
-/** The run that this process works for. */
 export function currentRun(): Run {
   return run;
 }

@@ -77,7 +77,7 @@ export function besideResource(show: Show): Show {
   const { log }: typeof import("@pulumi/pulumi") = require("@pulumi/pulumi");
   const options = { ...globalStore.settings.options, engineAddr };
   const store = { ...globalStore, settings: { ...globalStore.settings, options } };
-  noteUrns();
+  recordUrns();
   return (severity, text, about) => {
     const urn = about === "resource" ? urnOf.getStore() : about;
     if (urn === undefined || urn === "run") return show(severity, text, about);
@@ -90,10 +90,10 @@ export function besideResource(show: Show): Show {
 }
 
 /**
- * Sets {@link urnOf}: the server reads these properties of its request before it calls the provider. Where another version
- * of Pulumi has other classes, nothing is set.
+ * Sets {@link urnOf} in each call: the server reads these properties of its request before it calls the provider. Where
+ * another version of Pulumi has other classes, nothing is set.
  */
-function noteUrns(): void {
+function recordUrns(): void {
   try {
     const messages = require("@pulumi/pulumi/proto/provider_pb");
     for (const call of ["Check", "Diff", "Update", "Create", "Read", "Delete"]) {

@@ -116,10 +116,10 @@ export interface Kind<Wire extends ServiceObject = ServiceObject> {
   importName?: {
     /** What it is: a filter of the kind's lookup. */
     filter: string;
-    /** Those of an object, in the form that `in` gives. */
+    /** Those of an object, in the form that `parse` gives. */
     of(state: Properties): string[];
     /** The name that a text is; undefined for any other text, which may be an id. */
-    in(text: string): string | undefined;
+    parse(text: string): string | undefined;
   };
 }
 
@@ -136,15 +136,15 @@ export function hiddenArguments({ secrets = [] }: Kind, marked: Iterable<string>
   return [...marked].filter((name) => name !== openArgument && !secrets.includes(name));
 }
 
-/** The inputs that are not sent to the service. State stores them unchanged. */
-export function settingsOf({ schema, stateNames, secrets = [] }: Kind): string[] {
+/** The names of the inputs that only the provider uses, such as `onModuleRemoval`. State stores them unchanged. */
+export function unsentInputsOf({ schema, stateNames, secrets = [] }: Kind): string[] {
   const inputs = Object.keys(schema.entries);
   return inputs.filter((name) => !(name in stateNames || secrets.includes(name)));
 }
 
-/** The settings as state has them, for reads and deletes; null when unset. */
-export function storedSettings(kind: Kind, inputs: Properties): Properties {
-  return Object.fromEntries(settingsOf(kind).map((name) => [name, inputs[name] ?? null]));
+/** The unsent inputs as state has them; null when unset. */
+export function storedUnsentInputs(kind: Kind, inputs: Properties): Properties {
+  return Object.fromEntries(unsentInputsOf(kind).map((name) => [name, inputs[name] ?? null]));
 }
 
 /** What state has of an object besides what a protocol adds. */
@@ -154,7 +154,7 @@ export function storedState(
   state: Properties,
   inputs: Properties,
 ): Properties {
-  return { ...state, ...storedSettings(kind, inputs), accountTag };
+  return { ...state, ...storedUnsentInputs(kind, inputs), accountTag };
 }
 
 /** The inputs that a state corresponds to, without a private key. */
@@ -167,11 +167,13 @@ export function differences(kind: Kind, state: Properties, inputs: Properties): 
   const found = inputsOf(kind, state);
   const forPeople = (property: string, value: unknown) =>
     kind.forPeople?.(property, value) ?? value;
-  // A part that the service does not have is sent, also where it changes nothing: a disabled module.
-  const isThere = (name: string, sent: unknown) =>
-    kind.same(name, sent, found[name]) && !(isObject(sent) && found[name] === undefined);
+  const isSame = (name: string, sent: unknown) => {
+    // A disabled module equals an absent one, but the service gets the module that the program has.
+    const isModuleMissing = isObject(sent) && found[name] === undefined;
+    return !isModuleMissing && kind.same(name, sent, found[name]);
+  };
   return Object.entries(kind.wanted(state, inputs))
-    .filter(([name, sent]) => sent !== undefined && !isThere(name, sent))
+    .filter(([name, sent]) => sent !== undefined && !isSame(name, sent))
     .map(([property, sent]) => ({
       property,
       sent,
@@ -191,18 +193,18 @@ export function contentOf(kind: Kind, inputsOrWire: object): string | undefined 
   return key === undefined ? undefined : JSON.stringify([kind.title, key]);
 }
 
-/** Gives a function that finds those of some objects that are, by meaning, what a create with its inputs makes. */
+/** Gives a function that finds, among some objects, those that equal what a create with given inputs makes. */
 export function finderOf<Wire extends ServiceObject>(
   kind: Kind,
   objects: Wire[],
 ): (inputs: Properties) => Wire[] {
   const byContent = Map.groupBy(objects, (wire) => contentOf(kind, wire));
-  const isEqual = (wire: Wire, inputs: Properties) =>
-    differences(kind, kind.toState(wire, inputs), inputs).length === 0;
   return (inputs) => {
     const content = contentOf(kind, inputs);
-    const same = content === undefined ? [] : (byContent.get(content) ?? []);
-    return same.filter((wire) => isEqual(wire, inputs));
+    const candidates = content === undefined ? [] : (byContent.get(content) ?? []);
+    return candidates.filter(
+      (wire) => differences(kind, kind.toState(wire, inputs), inputs).length === 0,
+    );
   };
 }
 
@@ -223,9 +225,9 @@ export function keepEqual(kind: Kind, olds: Properties, news: Properties): Prope
 
 /** The properties that differ from state. One that the state lacks is no drift: a later version of the provider added it. */
 export function driftOf(kind: Kind, stored: Properties, found: Properties): string[] {
-  const [had, has] = [inputsOf(kind, stored), inputsOf(kind, found)];
+  const [before, after] = [inputsOf(kind, stored), inputsOf(kind, found)];
   return propertiesOf(kind).filter(
-    (name) => stored[name] !== undefined && !kind.same(name, had[name], has[name]),
+    (name) => stored[name] !== undefined && !kind.same(name, before[name], after[name]),
   );
 }
 

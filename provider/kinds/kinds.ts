@@ -15,7 +15,7 @@ export const lookupKinds = [
   ["TLSCertificate", "TLSCertificates", tlsCertificateLookup.lookup],
 ] as const;
 
-/** Whether a text, an id or a name, names the object in a state. */
+/** Whether a text names the object in a state: it is its id, or a name that an import takes, such as a hostport. */
 export function namesObject(
   { importName }: Kind,
   id: string,
@@ -23,6 +23,6 @@ export function namesObject(
   text: unknown,
 ): boolean {
   if (text === id) return true;
-  const name = typeof text === "string" ? importName?.in(text) : undefined;
+  const name = typeof text === "string" ? importName?.parse(text) : undefined;
   return name !== undefined && importName?.of(state).includes(name) === true;
 }

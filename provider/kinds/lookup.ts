@@ -6,7 +6,7 @@ import type { Item } from "../../client/fields";
 import { plain } from "../../client/plain";
 import { fingerprintIn } from "../values/chain";
 import { hostportIn } from "../values/hostport";
-import { isObject, type Properties, pick } from "../values/properties";
+import { isObject, isRecord, type Properties, pick } from "../values/properties";
 import { noneWithId } from "./kind";
 import { misplacedTexts, wrongForm } from "./shape";
 import { idAndTime } from "./state";
@@ -32,6 +32,7 @@ export const objectFilters: Record<keyof ObjectFilter, ArgType> = {
   metadata: "a map of strings",
 };
 
+/** Whether an object of the service matches a filter. */
 export function matchesObject(
   wire: { description?: string | null; metadata?: string | null },
   { description, metadata }: ObjectFilter,
@@ -46,7 +47,7 @@ export function matchesObject(
 export function objectIn(text: string): Map<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    return new Map(isObject(value) && !Array.isArray(value) ? Object.entries(value) : []);
+    return new Map(isRecord(value) ? Object.entries(value) : []);
   } catch {
     return new Map();
   }
@@ -60,6 +61,7 @@ export interface LookupKind<
   /** For messages: "TLS edge". */
   title: string;
   filters: Record<keyof Filter & string, ArgType>;
+  /** The filters that only the lookup of all objects takes. */
   listOnlyFilters?: readonly string[];
   result(wire: Wire): Result;
   matches(wire: Wire, filter: Filter): boolean;
@@ -86,7 +88,7 @@ export interface Choice {
 }
 
 /** Refuses wrong arguments of the lookup of all objects. A JavaScript program may pass anything. */
-export function checkFilter(
+export function checkFindAllArgs(
   { title, filters }: Pick<LookupKind, "title" | "filters">,
   args: unknown,
 ): void {
@@ -95,12 +97,12 @@ export function checkFilter(
 }
 
 /** Refuses wrong arguments of the lookup of one object, and a lookup with neither an id nor a filter. */
-export function checkChoice(kind: LookupKind, args: Choice): void {
+export function checkFindOneArgs(kind: LookupKind, args: Choice): void {
   const { title, listOnlyFilters = [], recency } = kind;
   const allowed = Object.entries(kind.filters).filter(([name]) => !listOnlyFilters.includes(name));
   const filters = Object.fromEntries(allowed);
-  const choice = { id: "a string", ...(recency && { mostRecent: "true or false" }) };
-  checkFilter({ title, filters: { ...choice, ...filters } }, args);
+  const otherArgs = { id: "a string", ...(recency && { mostRecent: "true or false" }) };
+  checkFindAllArgs({ title, filters: { ...otherArgs, ...filters } }, args);
   if (args.id !== undefined || Object.keys(filterIn(kind, args)).length > 0) return;
   const names = Object.keys(filters).join(", ");
   throw new LookupError(`the ${title} lookup needs an id or a filter: ${names}`);
@@ -129,8 +131,8 @@ export function chosen(kind: LookupKind, objects: Item[], args: Choice, isSecret
     ? `the filter by ${Object.keys(filter).join(", ")} ([secret])`
     : JSON.stringify(filter);
   if (!first) {
-    const others = isSecret ? "" : nearestOf(kind, objects, filter);
-    const list = others || newestOf(kind, objects, isSecret);
+    const nearest = isSecret ? "" : nearestOf(kind, objects, filter);
+    const list = nearest || newestOf(kind, objects, isSecret);
     throw new LookupError(`no ${title} matches ${shownFilter}.${list}`);
   }
   const narrower = `use a narrower filter${recency ? ", mostRecent" : ""} or an id`;
@@ -160,24 +162,23 @@ function newestOf(kind: LookupKind, wires: Item[], isSecret: boolean): string {
 
 /** The objects with the texts that are nearest to the filter, a line each; empty where the filter has no text. */
 function nearestOf(kind: LookupKind, wires: Item[], filter: Properties): string {
-  const short = (text: unknown) => String(text).slice(0, maxTextLength);
-  const compared = (text: unknown) => short(text).toLowerCase();
-  const all = wires.flatMap((wire) =>
-    Object.entries<readonly Unset<string>[]>(kind.texts(wire))
-      .filter(([name]) => name in filter)
-      .flatMap(([name, texts]) =>
-        texts
-          .filter((text) => text)
-          .map((text) => ({ wire, text, far: distance(compared(filter[name]), compared(text)) })),
-      ),
-  );
-  const near = Map.groupBy(
-    all.sort((one, other) => one.far - other.far),
-    ({ wire }) => wire.id,
-  );
-  const lines = [...near]
+  const cut = (text: unknown) => String(text).slice(0, maxTextLength);
+  const compared = (text: unknown) => cut(text).toLowerCase();
+  const found: { id: string; text: string; far: number }[] = [];
+  for (const wire of wires) {
+    const textsOf: Partial<Record<string, readonly Unset<string>[]>> = kind.texts(wire);
+    for (const [name, wanted] of Object.entries(filter)) {
+      for (const text of textsOf[name]?.filter((one) => one) ?? []) {
+        const far = distance(compared(wanted), compared(text));
+        found.push({ id: wire.id, text: cut(text), far });
+      }
+    }
+  }
+  found.sort((one, other) => one.far - other.far);
+  // Of each object, the nearest text comes first.
+  const lines = [...Map.groupBy(found, ({ id }) => id)]
     .slice(0, maxOthers)
-    .map(([id, [nearest]]) => `\n  ${plain(`${short(nearest?.text)} (${id})`)}`);
+    .map(([id, [nearest]]) => `\n  ${plain(`${nearest?.text} (${id})`)}`);
   return lines.length > 0 ? ` The nearest:${lines.join("")}\n${toSeeAll}` : "";
 }
 
@@ -201,13 +202,14 @@ const toSeeAll = "The command `status` lists all";
 const maxTextLength = 256;
 const maxLineLength = 1000;
 
+/** What is wrong with arguments of these types; undefined for nothing. */
 function problemOf(types: Record<string, ArgType>, args: unknown): string | undefined {
   const wrong = wrongForm(args, Object.keys(types), "filter");
   if (wrong) return wrong;
   for (const [name, value] of Object.entries(args as object)) {
     const type = types[name] as ArgType;
     if (value !== undefined && !isA[type](value)) return `${name} must be ${type}`;
-    // An unset config value, for example: it would match every object.
+    // Such as an unset value of config, which would match every object.
     if (value === "" || (isObject(value) && Object.keys(value).length === 0))
       return `${name} is empty`;
   }
@@ -221,8 +223,7 @@ const isString = (value: unknown): value is string => typeof value === "string";
 const isA = {
   "a string": isString,
   "true or false": (value: unknown) => typeof value === "boolean",
-  "a map of strings": (value: unknown) =>
-    isObject(value) && !Array.isArray(value) && Object.values(value).every(isString),
+  "a map of strings": (value: unknown) => isRecord(value) && Object.values(value).every(isString),
   "an RFC 3339 time, such as 2027-01-31T00:00:00Z": (value: unknown) =>
     isString(value) && rfc3339.test(value) && !Number.isNaN(Date.parse(value)),
   "a SHA-256 fingerprint in hex": (value: unknown) =>

@@ -4,7 +4,7 @@ import { pathOf, typeOf } from "../../client/answer";
 import { plain } from "../../client/plain";
 import { holdsPrivateKey } from "../../client/redact";
 import { nearest } from "../values/nearest";
-import { defined, isObject, type Properties, unknownValue } from "../values/properties";
+import { defined, isObject, isRecord, type Properties, unknownValue } from "../values/properties";
 import type { Kind, Problem } from "./kind";
 
 /** The properties that hold PEM. Their own checks say when the two are swapped. */
@@ -23,18 +23,18 @@ export function prune(
   const { __provider, ...rest } = withoutNull(raw) as Properties;
   return Object.fromEntries(
     Object.entries(rest).filter(([property, value]) => {
-      // With `ignoreChanges`, the inputs contain values that an earlier check has derived.
-      const derived = !(property in schema.entries) && property in olds;
       // Of a chain and a key, an empty text is a file that could not be written: their checks refuse it.
-      const unset = value === "" && !pemProperties.includes(property);
-      return !unset && !(derived && isDeepStrictEqual(value, olds[property]));
+      if (value === "" && !pemProperties.includes(property)) return false;
+      // With `ignoreChanges`, the inputs contain values that an earlier check has derived.
+      const isDerived = !(property in schema.entries) && property in olds;
+      return !(isDerived && isDeepStrictEqual(value, olds[property]));
     }),
   );
 }
 
 /** Null means the same as a missing property, at any depth. */
 function withoutNull(value: unknown): unknown {
-  if (Array.isArray(value) || !isObject(value)) return value;
+  if (!isRecord(value)) return value;
   const parts = Object.entries(defined(value));
   return Object.fromEntries(parts.map(([property, part]) => [property, withoutNull(part)]));
 }
@@ -87,27 +87,30 @@ export function misplacedTexts(value: unknown, path = ""): Problem[] {
   });
 }
 
-/** The problems that the schema finds, except those of unknown values. */
+/** The problems of misplaced texts and unknown names, and those that the schema finds in known values. */
 export function problemsOfShape({ schema }: Pick<Kind, "schema">, news: Properties): Problem[] {
   const misplaced = misplacedTexts(news);
-  const misspelt = problemsOfNames(schema, news);
+  const unknownNames = problemsOfNames(schema, news);
   const issues: BaseIssue<unknown>[] = safeParse(schema, news).issues ?? [];
   const wrong = issues
-    .filter(({ input, expected }) => input !== unknownValue && expected !== "never")
+    .filter(({ input }) => input !== unknownValue)
+    // Valibot expects "never" of an unknown name: `unknownNames` has them all.
+    .filter(({ expected }) => expected !== "never")
     // What is missing may be there under a misspelt name.
-    .filter(({ input }) => input !== undefined || misspelt.length === 0)
+    .filter(({ input }) => input !== undefined || unknownNames.length === 0)
     .map(problemOfValue);
-  const refused = new Set(misplaced.map(({ path }) => path));
-  const others = [...misspelt, ...wrong].filter(
-    ({ path }) => !refused.has(path) && !holdsPrivateKey(path),
-  );
+  const misplacedPaths = new Set(misplaced.map(({ path }) => path));
+  const others = [...unknownNames, ...wrong]
+    .filter(({ path }) => !misplacedPaths.has(path))
+    // A name that is a private key is not shown: `misplaced` tells of it.
+    .filter(({ path }) => !holdsPrivateKey(path));
   return [...misplaced, ...others];
 }
 
 /** The names that the schema does not have, at any depth. Valibot reports only the first. */
 function problemsOfNames(schema: unknown, value: unknown, parent = ""): Problem[] {
   const entries = entriesOf(schema);
-  if (!entries || !isObject(value) || Array.isArray(value)) return [];
+  if (!entries || !isRecord(value)) return [];
   const known = Object.keys(entries);
   return Object.entries(value).flatMap(([name, part]) => {
     const path = parent + name;
@@ -121,7 +124,7 @@ function problemsOfNames(schema: unknown, value: unknown, parent = ""): Problem[
   });
 }
 
-/** The properties of an object's schema, inside any `optional` and `pipe`. */
+/** The properties of an object's schema, also of one inside `optional` or `pipe`; undefined for another schema. */
 function entriesOf(schema: unknown): Record<string, unknown> | undefined {
   type Nested = { entries?: Record<string, unknown>; wrapped?: unknown; pipe?: unknown[] };
   const { entries, wrapped, pipe } = schema as Nested;
@@ -162,7 +165,7 @@ export function wrongForm(
   what: string,
   path = "",
 ): string | undefined {
-  if (!isObject(args) || Array.isArray(args)) {
+  if (!isRecord(args)) {
     return `${path.slice(0, -1) || "the argument"} must be an object with some of these: ${known.join(", ")}`;
   }
   const unknown = Object.keys(args).find((name) => !known.includes(name));

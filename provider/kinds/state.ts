@@ -18,9 +18,9 @@ export type Found<State> = {
   [Name in keyof State as null extends State[Name] ? Name : never]?: NonNullable<State[Name]>;
 };
 
-/** An object by its id and creation time. Other texts may be secrets of a program. */
+/** An object for messages: its id and creation time alone, because its other texts may be secrets of a program. */
 export function idAndTime(wire: { id: string; created_at?: unknown }): string {
-  // Not as the service writes it: text in brackets is no part of a time.
+  // The service's own text is not shown: `Date` also parses a time with any text in round brackets.
   const time = new Date(String(wire.created_at));
   return Number.isNaN(time.getTime()) ? wire.id : `${wire.id} (created ${time.toISOString()})`;
 }

@@ -71,36 +71,29 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
   check(news, olds, now) {
     const { certificatePem, privateKeyPem } = news;
     const problems: Problem[] = [];
+    const report = (path: string, reason: string) => problems.push({ path, reason });
     // A deployed chain and key were checked before: skip the slow check of signatures and key.
     const isChecked =
       privateKeyPem !== undefined &&
       olds?.certificatePem === certificatePem &&
       olds?.privateKeyPem === privateKeyPem;
     const parse = isChecked ? Chain.parse : Chain.parseOrdered;
-    const chain = attempt(certificatePem, parse, (reason) =>
-      problems.push({ path: "certificatePem", reason }),
-    );
+    const chain = attempt(certificatePem, parse, (reason) => report("certificatePem", reason));
     const key = isChecked
       ? undefined
-      : attempt(privateKeyPem, PrivateKey.parse, (reason) =>
-          problems.push({ path: "privateKeyPem", reason }),
-        );
+      : attempt(privateKeyPem, PrivateKey.parse, (reason) => report("privateKeyPem", reason));
     if (!chain) return { inputs: news, problems };
     const { pem } = chain;
-    // An existing certificate may have expired and, after a refresh, may have no key in the inputs.
     const isNew = !tlsCertificate.same("certificatePem", olds?.certificatePem, pem);
-    if (isNew && privateKeyPem === undefined) {
-      const reason = "is missing: a new certificate needs its key";
-      problems.push({ path: "privateKeyPem", reason });
-    }
+    // After a refresh, the inputs of an existing certificate may have no key.
+    if (isNew && privateKeyPem === undefined)
+      report("privateKeyPem", "is missing: a new certificate needs its key");
     const isKeyNew = olds?.privateKeyPem !== privateKeyPem;
     const isOnlyOneNew = olds?.privateKeyPem !== undefined && isKeyNew !== isNew;
     if (key) problems.push(...problemsOfKey(chain, key, isOnlyOneNew));
-    const expired =
-      isNew && isDueWithin(0, chain.validity, now)
-        ? expiryOf(chain.validity, undefined, now)
-        : undefined;
-    if (expired) problems.push({ path: "certificatePem", reason: expired });
+    // An existing certificate may have expired: that is a warning.
+    const isRefused = isNew && isDueWithin(0, chain.validity, now);
+    if (isRefused) report("certificatePem", expiredText(chain.validity));
     // A key in another encoding that matches the same leaf is no change.
     const deployedKey = !isNew && key ? olds?.privateKeyPem : undefined;
     return {
@@ -110,7 +103,7 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
         privateKeyPem: deployedKey ?? privateKeyPem,
       }),
       problems,
-      warnings: expired ? [] : warningsOf(chain, news.renewBeforeDays, now),
+      warnings: isRefused ? [] : warningsOf(chain, news.renewBeforeDays, now),
     };
   },
 
@@ -141,12 +134,12 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
   // Of a replaced chain the diff shows the PEM text first, and the dates and names far below.
   planWarning(state, inputs) {
     if (isDeployed(state, inputs)) return undefined;
-    const [old, wanted] = [state, inputs].map(({ certificatePem }) => parsedChain(certificatePem));
+    const [old, wanted] = [parsedChain(state.certificatePem), parsedChain(inputs.certificatePem)];
     if (!old || !wanted) return undefined;
     const [before, after] = [old.validity.notAfter, wanted.validity.notAfter];
     const days = [before.slice(0, 10), after.slice(0, 10)];
-    const ends = days[0] === days[1] ? [before, after] : days;
-    const text = `expires ${ends.join(" → ")}, ${renamed(old.names, wanted.names)}`;
+    const shown = days[0] === days[1] ? [before, after] : days;
+    const text = `expires ${shown.join(" → ")}, ${renamed(old.names, wanted.names)}`;
     const isEarlier = Date.parse(after) < Date.parse(before);
     if (!isEarlier) return { severity: "info", text };
     return { severity: "warning", text: `${text}: the new certificate expires earlier` };
@@ -175,20 +168,21 @@ export const tlsCertificate: Kind<TLSCertificateWire> = {
     };
     const before = known.certificatePem === pem ? chain : parsedChain(known.certificatePem);
     const isSameLeaf = before?.leafFingerprint === chain.leafFingerprint;
-    const sent = known[sentKey] ?? before?.fingerprint;
-    const isOther = isSameLeaf && sent !== chain.fingerprint;
-    return isOther ? { ...found, [sentKey]: sent } : { ...found };
+    const sentFingerprint = known[sentKey] ?? before?.fingerprint;
+    const isOtherThanSent = isSameLeaf && sentFingerprint !== chain.fingerprint;
+    return { ...found, ...(isOtherThanSent && { [sentKey]: sentFingerprint }) };
   },
 
   contentKey(source: Partial<TLSCertificateInputs & TLSCertificateWire>) {
     const chain = parsedChain(source.certificatePem ?? source.certificate_pem);
+    // The leaf alone: a service may leave out the root, or add it.
     return chain && [chain.leafFingerprint, source.description || "", source.metadata || ""];
   },
   names: (state) => namesOf(state as unknown as TLSCertificateState),
   importName: {
     filter: "fingerprint",
     of: ({ fingerprint }) => [fingerprint as string],
-    in: fingerprintIn,
+    parse: fingerprintIn,
   },
 };
 
@@ -213,7 +207,7 @@ export function parsedChain(certificatePem: unknown): Chain | undefined {
   return attempt(certificatePem, Chain.parse);
 }
 
-/** @param isOnlyOneNew Whether only one of the two has changed. */
+/** @param isOnlyOneNew Whether the chain or the key, but not both, differs from the last deployment. */
 function problemsOfKey(chain: Chain, key: PrivateKey, isOnlyOneNew: boolean): Problem[] {
   if (!key.canSign()) {
     const reason = "is damaged: it can't sign. Copy the whole file again";
@@ -224,12 +218,12 @@ function problemsOfKey(chain: Chain, key: PrivateKey, isOnlyOneNew: boolean): Pr
     {
       path: "certificatePem",
       value: `${listed(namesOf(chain.names))} (serial ${chain.serialNumber})`,
-      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${isOnlyOneNew ? onlyOneNew : adviceOnKey(chain)}`,
+      reason: `does not fit privateKeyPem, which is not the key of the leaf. ${isOnlyOneNew ? adviceToRenewBoth : adviceOnKey(chain)}`,
     },
   ];
 }
 
-const onlyOneNew =
+const adviceToRenewBoth =
   "Only one of the two has changed: renew both. If the resource option `ignoreChanges` names one, name both";
 
 /** What to do about a key that is not the leaf's. */
@@ -242,11 +236,9 @@ function adviceOnKey({ leaf }: Chain): string {
 
 /** Which names a certificate gains and loses. */
 function renamed(before: LeafNames, after: LeafNames): string {
-  const [had, has] = [before, after].map(
-    (leaf) => new Set(namesOf(leaf).map((name) => name.toLowerCase())),
-  ) as [Set<string>, Set<string>];
-  const added = [...has].filter((name) => !had.has(name));
-  const removed = [...had].filter((name) => !has.has(name));
+  const setOf = (leaf: LeafNames) => new Set(namesOf(leaf).map((name) => name.toLowerCase()));
+  const [had, has] = [setOf(before), setOf(after)];
+  const [added, removed] = [[...has.difference(had)], [...had.difference(has)]];
   const changes = Object.entries({ added, removed })
     .filter(([, names]) => names.length > 0)
     .map(([change, names]) => `${change}: ${listed(names)}`);
@@ -274,6 +266,9 @@ export function defaultDays(days: number, { notBefore, notAfter }: Validity): nu
 export const isDueWithin = (days: number, { notAfter }: Pick<Validity, "notAfter">, now: Date) =>
   Date.parse(notAfter) - now.getTime() < days * dayMs;
 
+const expiredText = ({ notAfter }: Validity) =>
+  `the leaf certificate expired on ${notAfter}: renew it`;
+
 /** The message about a leaf that has expired or expires soon; undefined for another leaf. */
 export function expiryOf(
   validity: Validity,
@@ -282,7 +277,7 @@ export function expiryOf(
 ): string | undefined {
   const { notAfter } = validity;
   const days = (Date.parse(notAfter) - now.getTime()) / dayMs;
-  if (days <= 0) return `the leaf certificate expired on ${notAfter}: renew it`;
+  if (days <= 0) return expiredText(validity);
   if (!isDueWithin(renewBeforeDays ?? defaultDays(21, validity), validity, now)) return undefined;
   const left = days < 2 ? `${Math.floor(days * 24)} hours` : `${Math.floor(days)} days`;
   const within = renewBeforeDays ?? "21, or a third of its lifetime, by default";

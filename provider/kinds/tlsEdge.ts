@@ -18,13 +18,13 @@ import {
   tlsEdges,
 } from "../../client/tlsEdge";
 import { hostportIn, knownHostports, plainHostport } from "../values/hostport";
-import { defined, isObject, isSameJson, type Properties, unknownValue } from "../values/properties";
+import { defined, isRecord, isSameJson, type Properties, unknownValue } from "../values/properties";
 import type { Kind, PlanWarning, Problem } from "./kind";
 import { type LookupKind, matchesObject, type ObjectFilter, objectFilters } from "./lookup";
 import type { Found, ServiceState } from "./state";
 
 /** The inputs that are not sent to the service. */
-const settings = {
+const unsentInputs = {
   /**
    * What to do when the program removes a module: an update of an edge can't remove one. `disable`
    * disables the module in place, `replace` replaces the edge. Default `disable`.
@@ -33,10 +33,10 @@ const settings = {
 };
 
 /** The inputs of a TLS edge (api.md §4.1). */
-export const schema = v.strictObject({ ...inputsOf(fields), ...settings });
+export const schema = v.strictObject({ ...inputsOf(fields), ...unsentInputs });
 
 /** The inputs of a TLS edge, all known. */
-export interface TLSEdgeInputs extends InputsOf<typeof fields>, FieldsOf<typeof settings> {}
+export interface TLSEdgeInputs extends InputsOf<typeof fields>, FieldsOf<typeof unsentInputs> {}
 
 /** What state holds of a TLS edge; null is unset. */
 export interface TLSEdgeState extends ServiceState, StateOf<typeof fields> {
@@ -90,8 +90,7 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
     const inputs: Properties = { ...news };
     for (const name of moduleNames) {
       const module = inputs[name];
-      if (!isObject(module) || Array.isArray(module)) continue;
-      inputs[name] = { ...module, enabled: module.enabled ?? true };
+      if (isRecord(module)) inputs[name] = { ...module, enabled: module.enabled ?? true };
     }
     return { inputs, problems: problemsOfTermination(news) };
   },
@@ -110,8 +109,8 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
 
   wanted(state, inputs) {
     const found = withoutDefaults(state);
-    const kept = moduleNames.map((name) => [name, inputs[name] ?? disabled(found[name], inputs)]);
-    return { ...wantedOf(fields, inputs), ...Object.fromEntries(kept) };
+    const wanted = moduleNames.map((name) => [name, inputs[name] ?? disabled(found[name], inputs)]);
+    return { ...wantedOf(fields, inputs), ...Object.fromEntries(wanted) };
   },
 
   withoutDefaults,
@@ -141,9 +140,11 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
       const old = before[property];
       return [property, old && value && tlsEdge.same(property, old, value) ? old : value];
     });
-    const wanted = before.tlsTermination;
+    const { tlsTermination } = before;
+    const isSet = (field: string) =>
+      !isRecord(tlsTermination) || tlsTermination[field] !== undefined || field === "enabled";
     const defaults = Object.keys(found.tlsTermination ?? {})
-      .filter((field) => isObject(wanted) && wanted[field] === undefined && field !== "enabled")
+      .filter((field) => !isSet(field))
       .map((field) => `tlsTermination.${field}`);
     return {
       ...Object.fromEntries(properties),
@@ -158,13 +159,13 @@ export const tlsEdge: Kind<TLSEdgeWire> = {
   importName: {
     filter: "hostport",
     of: ({ hostports }) => [...knownHostports(hostports)],
-    in: hostportIn,
+    parse: hostportIn,
   },
 };
 
 /** With `upstream` the service passes TLS through, so these settings can't apply (api.md §2.1). */
 function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Problem[] {
-  if (!isObject(tlsTermination) || tlsTermination.terminateAt !== "upstream") return [];
+  if (!isRecord(tlsTermination) || tlsTermination.terminateAt !== "upstream") return [];
   const problems: Problem[] = [];
   if (tlsTermination.minVersion !== undefined && tlsTermination.minVersion !== unknownValue) {
     problems.push({
@@ -173,7 +174,7 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
     });
   }
   // A disabled module asks for no client certificates.
-  if (isObject(mutualTls) && (mutualTls.enabled ?? true) === true) {
+  if (isRecord(mutualTls) && (mutualTls.enabled ?? true) === true) {
     problems.push({
       path: "mutualTls",
       reason: "needs terminateAt edge: with upstream, the service does not see client certificates",
@@ -184,16 +185,16 @@ function problemsOfTermination({ tlsTermination, mutualTls }: Properties): Probl
 
 /** The new value of a module that the program has removed; undefined for no change. */
 function disabled(module: unknown, { mutualTls }: Properties): Properties | undefined {
-  if (!isObject(module)) return undefined;
+  if (!isRecord(module)) return undefined;
   // With `upstream`, even in a disabled module, the service refuses mutual TLS.
-  const isInTheWay = module.terminateAt === "upstream" && isOn(mutualTls);
-  return { ...module, enabled: false, ...(isInTheWay && { terminateAt: "edge" }) };
+  const isConflict = module.terminateAt === "upstream" && isOn(mutualTls);
+  return { ...module, enabled: false, ...(isConflict && { terminateAt: "edge" }) };
 }
 
-/** A state without the fields of modules that the program does not set. */
+/** A state without its list of defaults, and without the fields of `tlsTermination` that this list names. */
 function withoutDefaults({ [defaultsKey]: defaults = [], ...state }: Properties): Properties {
   const { tlsTermination } = state;
-  if (!isObject(tlsTermination)) return state;
+  if (!isRecord(tlsTermination)) return state;
   const fields = Object.entries(tlsTermination).filter(
     ([field]) => !(defaults as string[]).includes(`tlsTermination.${field}`),
   );
@@ -209,10 +210,10 @@ function isOn(value: unknown): boolean {
 function canonical(property: string, value: unknown): string {
   const isUnset = value === undefined || value === null || value === "";
   if (isUnset || (Array.isArray(value) && value.length === 0)) return "";
+  const item = (one: unknown) => (property === "hostports" ? plainHostport(one) : one);
   return JSON.stringify(value, (_key, part) => {
-    if (Array.isArray(part))
-      return part.map((one) => (property === "hostports" ? plainHostport(one) : one)).sort();
-    return isObject(part) ? Object.fromEntries(Object.entries(part).sort()) : part;
+    if (Array.isArray(part)) return part.map(item).sort();
+    return isRecord(part) ? Object.fromEntries(Object.entries(part).sort()) : part;
   });
 }
 
@@ -225,14 +226,6 @@ export interface TLSEdgeFilter extends ObjectFilter {
   hostport?: string | undefined;
 }
 
-/** Whether the hostports have one, if it is given. */
-function isServed(hostports: string[], wanted: string | undefined): boolean {
-  if (wanted === undefined) return true;
-  const hostport = plainHostport(wanted);
-  return hostports.some((one) => plainHostport(one) === hostport);
-}
-
-/** How edges are looked up. */
 export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = {
   title: tlsEdge.title,
   filters: { hostport: "a host and a port, such as app.example.com:443", ...objectFilters },
@@ -240,6 +233,7 @@ export const lookup: LookupKind<TLSEdgeWire, TLSEdgeFilter, GetTLSEdgeResult> = 
   ...tlsEdges,
   result: (wire) =>
     defined({ id: wire.id, ...tlsEdge.toState(wire) }) as unknown as GetTLSEdgeResult,
-  matches: (wire, filter) =>
-    isServed(wire.hostports ?? [], filter.hostport) && matchesObject(wire, filter),
+  matches: (wire, { hostport, ...filter }) =>
+    (hostport === undefined || knownHostports(wire.hostports).has(plainHostport(hostport))) &&
+    matchesObject(wire, filter),
 };

@@ -8,22 +8,23 @@ import type { Properties } from "../values/properties";
  * read once in a run: a 404 may mean that the present ones belong to another account.
  */
 
-/** Notes an object of the run. An import and a program's `get` have no state. */
-export function noteObject(object: ManagedObject, state: Properties = {}): void {
+/** Tells the run that it has an object, and that the account of the object's state is to be verified. */
+export function registerObject(object: ManagedObject, state: Properties = {}): void {
   const { account } = object;
   const { memory, run } = account;
-  run.ownership.note(object.key);
+  run.ownership.add(object.key);
+  // An import and a program's `get` have no state.
   if (state.uri === undefined) return;
-  memory.isKnown = true;
+  memory.hasStoredObject = true;
   const { accountTag } = state;
   if (accountTag === account.tag || memory.proofs.has(accountTag)) return;
   memory.proofs.set(accountTag, { object });
 }
 
-/** Notes that the present settings have reached an object of the run. */
-export function noteReached({ account }: ManagedObject, state: Properties = {}): void {
+/** The present settings have reached an object: so they belong to the account of its state. */
+export function markReached({ account }: ManagedObject, state: Properties = {}): void {
   const proof = account.memory.proofs.get(state.accountTag);
-  if (proof) proof.asked = Promise.resolve();
+  if (proof) proof.verified = Promise.resolve();
 }
 
 /**
@@ -35,27 +36,27 @@ export function noteReached({ account }: ManagedObject, state: Properties = {}):
 export async function verifyAccount(account: Account): Promise<void> {
   if (account.settings.sameAccount) return;
   for (const proof of account.memory.proofs.values()) {
-    proof.asked ??= ask(account, proof);
-    await proof.asked.catch((error: Error) => {
+    proof.verified ??= verify(account, proof);
+    await proof.verified.catch((error: Error) => {
       if (account.run.isFirst(error.message)) throw error;
       throw new Error(`nothing is written: see the first error about the ${proof.object.title}`);
     });
   }
 }
 
-async function ask(account: Account, proof: Proof): Promise<void> {
+async function verify(account: Account, proof: Proof): Promise<void> {
   const { kind, id, title } = proof.object;
   try {
     await kind.endpoints.get(account.client.account, id);
   } catch (error) {
-    if (isNotFound(error)) throw new Error(doubt(account, title));
-    // Only a 404 says that the object is not reached.
-    proof.asked = undefined;
+    if (isNotFound(error)) throw new Error(textOfDoubt(account, title));
+    // Another error proves nothing: the next write tries again.
+    proof.verified = undefined;
     throw error;
   }
 }
 
-function doubt({ configuration, client }: Account, title: string): string {
+function textOfDoubt({ configuration, client }: Account, title: string): string {
   const [base, key] = [configuration.setting("baseUrl"), configuration.setting("apiKey")];
   const { variable } = configuration.setting("sameAccount");
   return (

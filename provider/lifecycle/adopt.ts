@@ -1,5 +1,5 @@
 import { differences, hiddenArguments, noneWithId, type Problem } from "../kinds/kind";
-import type { Account, ManagedObject, Run } from "../run/run";
+import type { Account, Adoption, ManagedObject, Run } from "../run/run";
 import { hasUnknown, type Properties } from "../values/properties";
 import type { Call } from "./call";
 import { claim } from "./claim";
@@ -7,8 +7,8 @@ import { idToImport } from "./import";
 import { ifExists } from "./read";
 
 /**
- * The object that the option `import` names, and its state: read once in a run (contract C40). The resource claims it,
- * and this run deletes it no more.
+ * The object that the option `import` names: read once in a run (contract C40). The resource claims it, and this run
+ * deletes it no more.
  *
  * @throws Error when the object does not exist.
  */
@@ -17,21 +17,18 @@ export async function findToAdopt(
   account: Account,
   name: string,
   inputs: Properties,
-): Promise<{ object: ManagedObject; state: Properties }> {
+): Promise<{ object: ManagedObject; adoption: Adoption }> {
   const object = account.object(kind, await idToImport(kind, account, name));
   claim(object, urn);
   const { adoptions } = account.run;
   const { id, title, key } = object;
-  const known = adoptions.get(key);
-  if (known) return { object, state: known.state };
-  // An adopted object was not created by us, so its chain is compared as a whole.
+  const earlier = adoptions.get(key);
+  if (earlier) return { object, adoption: earlier };
+  // The chain of the inputs was not sent to make this object: so it is no `known` input of the state.
   const unsent = kind.replaces({}, inputs).map((property) => [property, undefined]);
-  const sent = { ...inputs, ...Object.fromEntries(unsent) };
-  const reading = account.list(kind).get(account.client, id);
-  const state = await ifExists(
-    object,
-    reading.then((wire) => kind.toState(wire, sent)),
-  );
+  const known = { ...inputs, ...Object.fromEntries(unsent) };
+  const read = async () => kind.toState(await account.list(kind).get(account.client, id), known);
+  const state = await ifExists(object, read());
   if (!state) {
     throw new Error(
       `${noneWithId(kind.title, id)}. The import option names it. If the object was deleted, ` +
@@ -39,23 +36,21 @@ export async function findToAdopt(
         "`npx --no -- pulumi-tlsedge status` lists all ids",
     );
   }
-  adoptions.set(key, { title, state, isAdoptable: false, isDone: false });
-  return { object, state };
+  const adoption = { title, state, isAdoptable: false, isDone: false };
+  adoptions.set(key, adoption);
+  return { object, adoption };
 }
 
-/**
- * Notes that an object, which a check or an adoption has read, equals the program, so that it can be adopted. Where the
- * program has a secret, the object's name may be a part of it.
- */
+/** Marks that the object equals the program. */
 export function markAdoptable(
-  { kind, account, id, key }: ManagedObject,
+  { kind, id }: ManagedObject,
+  adoption: Adoption,
   secrets: Iterable<string>,
 ): void {
-  const adoption = account.run.adoptions.get(key);
-  if (!adoption) return;
   adoption.isAdoptable = true;
-  const isSecret = hiddenArguments(kind, secrets).length > 0;
-  const [name = id] = isSecret ? [] : kind.names(adoption.state);
+  // Where the program has a secret, the object's name may be a part of it.
+  const hasSecret = hiddenArguments(kind, secrets).length > 0;
+  const [name = id] = hasSecret ? [] : kind.names(adoption.state);
   adoption.title = `${kind.title} ${name}`;
 }
 
@@ -64,7 +59,7 @@ export function markAdoptable(
  * are none. How many creates the engine shows in all, a provider can't know: other packages have some, too.
  */
 export function textOfAdoptions({ adoptions }: Run): string | undefined {
-  const all = [...adoptions.values()].filter(({ isAdoptable: isEqual }) => isEqual);
+  const all = [...adoptions.values()].filter(({ isAdoptable }) => isAdoptable);
   if (all.length === 0) return undefined;
   const done = all.filter(({ isDone }) => isDone);
   const plan = all.length === 1 ? "adopts" : "adopt";
@@ -81,18 +76,16 @@ const maxValueLength = 200;
  */
 export function differencesOf(
   { kind, title }: ManagedObject,
-  found: Properties,
+  state: Properties,
   inputs: Properties,
   secrets: Iterable<string>,
 ): Problem[] {
   const hidden = hiddenArguments(kind, secrets);
-  const rows = differences(kind, found, inputs)
+  const rows = differences(kind, state, inputs)
     .filter(({ wanted }) => !hasUnknown(wanted))
-    .map(({ property, ...values }) => {
-      const [wanted, there] = [values.wanted, values.found].map((value) =>
-        valueText(value, hidden.includes(property)),
-      );
-      return `\n  ${property}: ${wanted} / ${there}`;
+    .map(({ property, wanted, found }) => {
+      const textOf = (value: unknown) => valueText(value, hidden.includes(property));
+      return `\n  ${property}: ${textOf(wanted)} / ${textOf(found)}`;
     });
   if (rows.length === 0) return [];
   const reason =
@@ -121,16 +114,16 @@ export async function adopt(
   inputs: Properties,
 ): Promise<{ id: string; state: Properties }> {
   const { secrets } = call;
-  const { object, state } = await findToAdopt(call, account, name, inputs);
-  const adoption = account.run.adoptions.get(object.key);
-  if (adoption?.isDone) {
+  const { object, adoption } = await findToAdopt(call, account, name, inputs);
+  const { state } = adoption;
+  if (adoption.isDone) {
     throw new Error(
       `the ${adoption.title} was adopted by another resource of this update: remove one of the two resources`,
     );
   }
   const [problem] = differencesOf(object, state, inputs, secrets);
   if (problem) throw new Error(problem.reason);
-  markAdoptable(object, secrets);
-  if (adoption) adoption.isDone = true;
+  markAdoptable(object, adoption, secrets);
+  adoption.isDone = true;
   return { id: object.id, state };
 }

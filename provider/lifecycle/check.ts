@@ -1,13 +1,12 @@
 import { inputsOf, type Kind, keepEqual, type Problem } from "../kinds/kind";
 import { problemsOfShape, prune } from "../kinds/shape";
-import type { ManagedObject } from "../run/run";
+import type { Adoption, ManagedObject } from "../run/run";
 import { nameInUrn, type Properties, unknownValue } from "../values/properties";
 import { differencesOf, findToAdopt, markAdoptable } from "./adopt";
 import { begin, type Call, hideSecrets } from "./call";
 import { textsOf } from "./messages";
 import { planWrite } from "./plan";
 
-/** What a check is given. */
 export interface ToCheck {
   /** The inputs of the last deployment; empty for a new resource. */
   olds: Properties;
@@ -19,22 +18,19 @@ export interface ToCheck {
   imports?: unknown;
 }
 
-/** The inputs of a resource, and why they can't be deployed. */
-export interface Checked {
-  inputs: Properties;
-  failures: string[];
-}
-
-/** Checks the arguments of a resource. Reads the object that a new resource adopts. */
-export async function check(call: Call, { olds, args, ...more }: ToCheck): Promise<Checked> {
-  const { run, protocol, kind, urn, secrets, connection } = call;
+/** Gives the inputs of a resource, and why they can't be deployed. Reads the object that a new resource adopts. */
+export async function check(
+  call: Call,
+  { olds, args, files, imports }: ToCheck,
+): Promise<{ inputs: Properties; failures: string[] }> {
+  const { run, kind, urn, secrets, connection } = call;
+  const { plansCreate } = call.protocol;
   const deployed = Object.keys(olds).length > 0 ? olds : undefined;
   // Where a plan shows the inputs alone, they have what follows from them, and `ignoreChanges` gives it back.
-  const { plansCreate } = protocol;
   const given = prune(kind, args, plansCreate ? {} : olds);
   const problems = problemsOfShape(kind, given);
-  const unusable = run.configuration(connection).problem;
-  if (unusable) problems.push({ path: "", reason: unusable });
+  const settingsProblem = run.configuration(connection).problem;
+  if (settingsProblem) problems.push({ path: "", reason: settingsProblem });
   /** Asks the service, unless the inputs have problems. A failure becomes a problem. */
   const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     if (problems.length > 0) return undefined;
@@ -43,23 +39,22 @@ export async function check(call: Call, { olds, args, ...more }: ToCheck): Promi
       return undefined;
     });
   };
-  const { imports } = more;
   const adopts = !deployed && typeof imports === "string";
   const toAdopt = () => findToAdopt(call, begin(call, given), String(imports), given);
   const adopted = adopts ? await attempt(toAdopt) : undefined;
   // In an adoption, the object's inputs take the place of the old inputs.
-  const before = adopted ? inputsOf(kind, adopted.state) : deployed;
+  const before = adopted ? inputsOf(kind, adopted.adoption.state) : deployed;
   const { inputs, checkedInputs, ...found } = inputsFor(call, given, before);
   problems.push(...found.problems);
-  if (!unusable) problems.push(...problemsOfHostports(call, checkedInputs));
-  run.noteChecked(urn);
+  if (!settingsProblem) problems.push(...problemsOfHostports(call, checkedInputs));
+  run.markAsOfProgram(urn);
   hideSecrets(call, inputs);
   for (const text of [...found.warnings, ...warningsOfLostSecrets(kind, olds, inputs)])
     run.log("warning", text, urn || "run");
   if (adopted) problems.push(...problemsOfAdoption(call, adopted, checkedInputs, problems));
   else if (!deployed && !plansCreate) await attempt(() => planWrite(call, inputs, true));
   const isSecret = (name: string) => secrets.has(name);
-  return { inputs, failures: textsOf(problems, isSecret, more.files) };
+  return { inputs, failures: textsOf(problems, isSecret, files) };
 }
 
 /**
@@ -103,13 +98,13 @@ function warningsOfLostSecrets(
 /** Why an object can't be adopted. What the check has refused is not compared. */
 function problemsOfAdoption(
   { secrets }: Call,
-  { object, state }: { object: ManagedObject; state: Properties },
+  { object, adoption }: { object: ManagedObject; adoption: Adoption },
   inputs: Properties,
   refused: Problem[],
 ): Problem[] {
   const unknown = refused.map(({ path }) => [path.split(".", 1)[0], unknownValue]);
   const compared = { ...inputs, ...Object.fromEntries(unknown) };
-  const problems = differencesOf(object, state, compared, secrets);
-  if (refused.length + problems.length === 0) markAdoptable(object, secrets);
+  const problems = differencesOf(object, adoption.state, compared, secrets);
+  if (refused.length + problems.length === 0) markAdoptable(object, adoption, secrets);
   return problems;
 }

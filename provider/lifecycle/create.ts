@@ -123,13 +123,15 @@ async function findLost(
     try {
       await account.wait(seconds, "(answer lost) to look for what this create has made");
       const page = await list.newestPage(account.waitUnitMs / 2);
-      const now = finderOf(kind, newerThan(before, page).filter(isFree))(inputs);
-      const [one] = now;
-      const isSame = now.length === 1 && seen.length === 1 && one?.id === seen[0]?.id;
-      [seen, failure] = [now, ""];
-      const isEqual = (one: Properties) => contentOf(kind, one) === content;
-      const isAlone = [...list.unanswered].filter((one) => isEqual(one.inputs)).length === 1;
-      if (!before || !one || !isSame || !isAlone) continue;
+      const earlier = seen;
+      seen = finderOf(kind, newerThan(before, page).filter(isFree))(inputs);
+      failure = "";
+      const [one] = seen;
+      const isSame = seen.length === 1 && earlier.length === 1 && one?.id === earlier[0]?.id;
+      const equalCreates = [...list.unanswered].filter(
+        (create) => contentOf(kind, create.inputs) === content,
+      );
+      if (!before || !one || !isSame || equalCreates.length > 1) continue;
       const warning =
         `the answer to this create was lost. ${one.id} is new and has the content of this resource, so this resource ` +
         "keeps it. If another run or another provider creates equal objects in this account at the same time, check " +
@@ -137,15 +139,14 @@ async function findLost(
       run.log("warning", warning, "resource");
       return one;
     } catch (cause) {
-      [seen, failure] = [[], `, and the list can't be read (${(cause as Error).message})`];
+      seen = [];
+      failure = `, and the list can't be read (${(cause as Error).message})`;
       if (cancelSignal.aborted) break;
     }
   }
-  // A sibling's create may have been answered since.
-  const ids = seen
-    .filter(isFree)
-    .map(({ id }) => id)
-    .join(", ");
+  // Meanwhile the answer to another create may have named one of them.
+  const stillFree = seen.filter(isFree);
+  const ids = stillFree.map(({ id }) => id).join(", ");
   const found = ids
     ? `It may be one of these objects with the same content, or none of them: ${ids}. `
     : "So far the list shows no new object with this content. ";

@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
-import { isUnchanged, storedSettings } from "../kinds/kind";
+import { isUnchanged, storedUnsentInputs } from "../kinds/kind";
 import { namesObject } from "../kinds/kinds";
 import type { Account, ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
 import type { Connection } from "../values/setting";
-import { noteObject, verifyAccount } from "./account";
+import { registerObject, verifyAccount } from "./account";
 import type { Call } from "./call";
 import { claim } from "./claim";
 import { planWrite } from "./plan";
 
-/** What a diff compares. */
 export interface ToCompare {
   id: string;
   state: Properties;
@@ -32,28 +31,33 @@ export async function diff(call: Call, compared: ToCompare): Promise<Change> {
   const { run, kind, urn } = call;
   const { id, state, inputs, connection = call.connection, changed, imports } = compared;
   const object = run.account(connection).object(kind, id);
-  noteObject(object, state);
+  registerObject(object, state);
   const replaces = kind.replaces(state, inputs);
   if (connection !== call.connection) replaces.push("connection");
   if (imports) refuseImportOption(object, state, imports, replaces);
-  // A key stands in the inputs alone, so an update stores it.
-  const hasKey = changed?.some((name) => kind.secrets?.includes(name));
-  const isSame = () => changed?.length === 0 || (!hasKey && isStored(call, state, inputs));
-  const inPlace = () => (compared.isStale || !isSame() ? "update" : "none");
-  const change = replaces.length > 0 ? { replaces } : inPlace();
+  const change = replaces.length > 0 ? { replaces } : changeInPlace(call, compared);
   if (!run.isOfProgram(urn)) return change;
-  // What is replaced may be deleted first, by an old URN of the resource. `replaceOnChanges` may replace each change
-  // that the engine sees.
-  if (change === "none" || (change === "update" && !changed?.length)) claim(object, urn);
+  // With `replaceOnChanges`, the engine may replace an object for each changed input.
+  const isKept = change === "none" || (change === "update" && !changed?.length);
+  // What is replaced may be deleted first, by an old URN of the resource: so it is not claimed.
+  if (isKept) claim(object, urn);
   if (change === "none") await proveBeside(run.account(call.connection));
   else await planChange(call, object, state, inputs);
   return change;
 }
 
-/** Whether an update would change neither the object nor the settings in the state. */
-function isStored({ kind }: Call, state: Properties, inputs: Properties): boolean {
-  const [stored, wanted] = [storedSettings(kind, state), storedSettings(kind, inputs)];
-  return isDeepStrictEqual(stored, wanted) && isUnchanged(kind, state, inputs);
+function changeInPlace(
+  { kind }: Call,
+  { state, inputs, changed, isStale }: ToCompare,
+): "none" | "update" {
+  if (isStale) return "update";
+  // The state may differ all the same: the service may have rewritten a text (contract C25).
+  if (changed?.length === 0) return "none";
+  // A key stands in the inputs alone, so an update stores it.
+  if (changed?.some((name) => kind.secrets?.includes(name))) return "update";
+  const [stored, wanted] = [storedUnsentInputs(kind, state), storedUnsentInputs(kind, inputs)];
+  const isSame = isDeepStrictEqual(stored, wanted) && isUnchanged(kind, state, inputs);
+  return isSame ? "none" : "update";
 }
 
 /** Plans a change, and says what the diff does not show. */

@@ -15,7 +15,7 @@ export async function endRun(run: Run): Promise<void> {
     if (account.settings.offlinePlan) continue;
     const planned = run.planned.filter((one) => one.account === account);
     for (const ofKind of Map.groupBy(planned, ({ kind }) => kind.title).values())
-      await warnOf(account, ofKind);
+      await warnOfOthers(account, ofKind);
   }
 }
 
@@ -31,48 +31,51 @@ function logServices(run: Run): void {
         ? `${connection}: the service`
         : `${defaultConnection}: the service of the provider ${connection.provider}`;
     const isUsed = run.planned.some((one) => one.isNew && one.account === account);
-    if (isUsed && !memory.isKnown) run.log("info", `${whose} is ${client.baseUrl.host}`);
+    if (isUsed && !memory.hasStoredObject) run.log("info", `${whose} is ${client.baseUrl.host}`);
   }
 }
 
 /**
- * Warns of what the newest page shows. Names ids and times, and hostports that are no secrets: other
- * texts may be secrets of the program.
+ * Warns of objects in the newest page that no resource of the run has: those that have a planned hostport, or equal
+ * what is created. Names ids and times, and hostports that are no secrets: other texts may be secrets of the program.
  */
-async function warnOf(account: Account, planned: Planned[]): Promise<void> {
+async function warnOfOthers(account: Account, planned: Planned[]): Promise<void> {
   const [{ kind } = {}] = planned;
   if (!kind) return;
   const { run } = account;
   const page = await account.list(kind).newestPage();
   const others = page.filter(({ id }) => !run.ownership.has(account.object(kind, id).key));
-  const equal = equals(kind, planned, others);
-  // In an update, each write has told what became of its hostports.
-  const holders = account.client.writes > 0 ? [] : others.filter((one) => !equal.has(one));
-  const wanted = new Map(
+  const equal = equalObjects(kind, planned, others);
+  const byHostport = new Map(
     planned.flatMap((one) => [...hostportsOf(kind, one.inputs)].map((hostport) => [hostport, one])),
   );
-  for (const other of holders) run.log("warning", warningOfHolder(kind, wanted, other));
+  // In an update, each write has told what became of its hostports.
+  const holders = account.client.writes > 0 ? [] : others.filter((one) => !equal.has(one));
+  for (const other of holders) run.log("warning", warningOfHolder(kind, byHostport, other));
   run.log("warning", warningOfEqual(kind, equal));
 }
 
+/** The warning of an object that has a planned hostport; undefined for another object. */
 function warningOfHolder(
   kind: Kind,
-  wanted: Map<string, Planned>,
+  byHostport: Map<string, Planned>,
   other: ListItem,
 ): string | undefined {
-  const hostport = [...hostportsOf(kind, other)].find((one) => wanted.has(one));
-  const one = wanted.get(hostport ?? "");
-  if (!one) return undefined;
-  const whose = one.name === undefined ? "" : `${one.name}: `;
-  const name = one.secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport;
+  const hostport = [...hostportsOf(kind, other)].find((one) => byHostport.has(one));
+  const planned = byHostport.get(hostport ?? "");
+  if (!planned) return undefined;
+  const shown = planned.secrets.has(kind.exclusive ?? "") ? "[secret]" : hostport;
   return (
-    `${whose}this update will fail, unless it replaces that edge: ${name} is served by ${idAndTime(other)}. ` +
-    remediesFor(other, one)
+    `${prefixOf(planned)}this update will fail, unless it replaces that edge: ${shown} is served by ` +
+    `${idAndTime(other)}. ${remediesFor(other, planned)}`
   );
 }
 
+/** The name of the resource before a text about it, where the protocol says it. */
+const prefixOf = ({ name }: Planned) => (name === undefined ? "" : `${name}: `);
+
 /** The objects that equal what this run creates, each with what it equals. */
-function equals(kind: Kind, planned: Planned[], others: ListItem[]): Map<ListItem, Planned> {
+function equalObjects(kind: Kind, planned: Planned[], others: ListItem[]): Map<ListItem, Planned> {
   const find = finderOf(kind, others);
   const created = planned.filter(({ isNew }) => isNew);
   return new Map(created.flatMap((one) => find(one.inputs).map((other) => [other, one])));
@@ -84,9 +87,7 @@ function warningOfEqual(kind: Kind, equal: Map<ListItem, Planned>): string | und
   const hostports = [...equal.keys()].flatMap((one) => [...hostportsOf(kind, one)]);
   const otherwise =
     hostports.length > 0 ? " Else this update will fail: one edge alone can serve a hostport." : "";
-  const lines = [...equal].map(
-    ([other, { name }]) => `\n  ${name === undefined ? "" : `${name}: `}${idAndTime(other)}`,
-  );
+  const lines = [...equal].map(([other, planned]) => `\n  ${prefixOf(planned)}${idAndTime(other)}`);
   return (
     `each ${kind.title} of this list equals one that this run creates:${lines.join("")}\n` +
     "If a resource was renamed or moved to another provider, set its option `aliases`. If this run replaces it, this " +

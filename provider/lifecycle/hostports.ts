@@ -38,7 +38,9 @@ export async function writeUntilFree<Wire extends ServiceObject>(
     await account.wait(seconds, `for a hostport${holder ? ` of ${holder.id}` : ""}, to send again`);
     if (!holder) {
       const reading = account.list(kind).all(performance.now());
-      holder = (await reading.catch(() => Promise.reject(answer))).find(isHolder);
+      // Where the list can't be read, the refusal is the error.
+      const objects = await reading.catch(() => Promise.reject(answer));
+      holder = objects.find(isHolder);
     }
     answer = await trySend();
     // Either the hostport has become free meanwhile, or the service refuses something else.

@@ -19,14 +19,14 @@ export async function idToImport(
   since = sharedSince(),
 ): Promise<string> {
   const { importName } = kind;
-  const name = importName?.in(text);
+  const name = importName?.parse(text);
   if (!importName || name === undefined) return text;
   const namesOf = (object: ListItem) => [object.id, ...namesIn(kind, object)];
   const byName = await account.list(kind).named(since, namesOf);
   if (byName.get(text)?.some(({ id }) => id === text)) return text;
   const [found, ...others] = byName.get(name) ?? [];
   if (found && others.length === 0) return found.id;
-  // The lookup says what there is.
+  // None or several have the name: the lookup fails, and says what there is.
   const find = lookups[`get${kind.name}`] as Lookup;
   const object = await find(() => account, { [importName.filter]: name }, { since });
   return (object as ListItem).id;
@@ -42,9 +42,9 @@ function namesIn(kind: Kind, object: ListItem): string[] {
 }
 
 /**
- * Says that an import names no object.
+ * Refuses an import that names no object: a lookup by the id fails, and says what there is.
  *
- * @throws LookupError with what an import takes, and what there is.
+ * @throws LookupError that also says what an import takes besides an id.
  */
 export async function refuseImport({ kind, account, id }: ManagedObject): Promise<void> {
   try {

@@ -3,8 +3,8 @@ import type { Item } from "../../client/fields";
 import { lookupKinds } from "../kinds/kinds";
 import {
   type Choice,
-  checkChoice,
-  checkFilter,
+  checkFindAllArgs,
+  checkFindOneArgs,
   chosen,
   filterIn,
   LookupError,
@@ -40,7 +40,7 @@ export type Lookup = (
 
 function findAll(kind: LookupKind): Lookup {
   return async (account, args, options = {}) => {
-    checkFilter(kind, args);
+    checkFindAllArgs(kind, args);
     if (options.mockAnswer) return listIn(await options.mockAnswer());
     const filter = filterIn(kind, args);
     const all = await allOf(kind, account(), kind.isReadAfresh ? performance.now() : options.since);
@@ -50,7 +50,7 @@ function findAll(kind: LookupKind): Lookup {
 
 function findOne(kind: LookupKind): Lookup {
   return async (account, args: Choice, options = {}) => {
-    checkChoice(kind, args);
+    checkFindOneArgs(kind, args);
     if (options.mockAnswer) return options.mockAnswer();
     const { isSecret = false, since } = options;
     const from = account();

@@ -12,11 +12,11 @@ export function textsOf(
   files: unknown = {},
 ): string[] {
   const fileOf = files as Record<string, string>;
-  const named = (text: string) => text.replace(/\w+Pem\b/g, (name) => fileOf[name] ?? name);
+  const withFiles = (text: string) => text.replace(/\w+Pem\b/g, (name) => fileOf[name] ?? name);
   return problems.map(({ path, reason, value }) => {
     const [property = ""] = path.split(/[.[]/, 1);
     const isHidden = property !== openArgument && isSecret(property);
     const text = value === undefined || isHidden ? reason : `${value} ${reason}`;
-    return plainMessage(named(path ? `${path}: ${text}` : text));
+    return plainMessage(withFiles(path ? `${path}: ${text}` : text));
   });
 }

@@ -2,12 +2,12 @@ import { type Attempted, isNotFound, type ServiceError } from "../../client/erro
 import { driftOf, storedState } from "../kinds/kind";
 import type { ManagedObject } from "../run/run";
 import type { Properties } from "../values/properties";
-import { noteObject, noteReached, verifyAccount } from "./account";
+import { markReached, registerObject, verifyAccount } from "./account";
 import { begin, type Call } from "./call";
 import { idToImport, refuseImport, sharedSince } from "./import";
 
 /** An object that the service has. */
-export interface Found {
+export interface FoundObject {
   id: string;
   state: Properties;
   /** The properties that differ from the stored state; none where there is none. */
@@ -18,7 +18,7 @@ export interface Found {
  * Reads an object for a refresh, an import or a program's `get`; undefined when that of a refresh is gone.
  *
  * @param name The id or, where no state is stored, what the kind's import takes.
- * @param from The stored state; empty in an import and a `get`.
+ * @param from The stored state. That of an import or a `get` has no `uri`, which every stored state has.
  * @param inputs The inputs, for the settings that state has. Default: those of the state.
  * @throws LookupError when an import names no object. It lists what there is.
  */
@@ -27,17 +27,19 @@ export async function read(
   name: string,
   from: Properties,
   inputs = from,
-): Promise<Found | undefined> {
+): Promise<FoundObject | undefined> {
   const { kind } = call;
   const stored = "uri" in from ? from : undefined;
   const account = begin(call, from);
-  // What this run has written may have taken the name.
+  // Imports share a list for 30 s, but none from before this run's last write, which may have moved the name.
   const since = Math.max(sharedSince(), account.client.lastWriteAt);
   const id = stored ? name : await idToImport(kind, account, name, since);
   const object = account.object(kind, id);
   const found = await readObject(object, stored);
-  if (!found && !stored) await refuseImport(object);
-  if (!found) return undefined;
+  if (!found) {
+    if (!stored) await refuseImport(object);
+    return undefined;
+  }
   const drifted = stored ? driftOf(kind, stored, found) : [];
   return { id, state: storedState(kind, account.tag, found, inputs), drifted };
 }
@@ -53,14 +55,13 @@ export async function readObject(
   stored?: Properties,
 ): Promise<Properties | undefined> {
   const { kind, account, id, title } = object;
-  noteObject(object, stored);
+  registerObject(object, stored);
   const reading = async () =>
     kind.toState(await account.list(kind).get(account.client, id), stored);
   return ifInAccount(object, stored, reading).catch((error: Partial<ServiceError>) => {
     const cause = error.status ?? error.code;
-    // These may have to do with the object itself.
-    const isItsOwn = cause === undefined || [400, 404, "EBADANSWER"].includes(cause);
-    if (isItsOwn || account.run.isFirst(`reads fail: ${cause}`)) throw error;
+    const isAboutObject = cause === undefined || [400, 404, "EBADANSWER"].includes(cause);
+    if (isAboutObject || account.run.isFirst(`reads fail: ${cause}`)) throw error;
     throw new Error(`the ${title} can't be read either: see the first error`);
   });
 }
@@ -125,7 +126,7 @@ export async function ifInAccount<T>(
     });
     const found = await ifExists(object, tried);
     if (found !== undefined) {
-      noteReached(object, state);
+      markReached(object, state);
       return found;
     }
     // To a delete whose first answer was lost, 404 is a success.

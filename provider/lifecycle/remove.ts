@@ -1,6 +1,6 @@
 import type { ManagedObject } from "../run/run";
 import { nameInUrn, type Properties } from "../values/properties";
-import { noteObject, verifyAccount } from "./account";
+import { registerObject, verifyAccount } from "./account";
 import { begin, type Call } from "./call";
 import { ifInAccount } from "./read";
 
@@ -19,7 +19,7 @@ export async function remove(
   const { kind, run, urn } = call;
   const account = begin(call, state);
   const object = account.object(kind, id);
-  noteObject(object, state);
+  registerObject(object, state);
   const why = whyKept(object, isAdopted, urn);
   if (why !== undefined) {
     run.log("warning", `the ${object.title} stays on the service, because ${why}`, "resource");
@@ -51,6 +51,6 @@ function whyKept(
     );
   }
   const owner = ownership.ownerOf(key);
-  const isAnothers = owner && urn && owner !== urn;
-  return isAnothers ? `the resource "${nameInUrn(owner)}" has it, too` : undefined;
+  const isOfOther = owner && urn && owner !== urn;
+  return isOfOther ? `the resource "${nameInUrn(owner)}" has it, too` : undefined;
 }

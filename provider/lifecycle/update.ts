@@ -32,10 +32,10 @@ export async function update(
       return storedState(kind, account.tag, found, inputs);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      const isNew = isYoung(object, state);
+      const wasYoung = isYoung(object, state);
       if (!(await readObject(object, state))) break;
       // The 404 is about another object, or the read has found a young one before the update does.
-      if (!isNew || tries > 3) throw error;
+      if (!wasYoung || tries > 3) throw error;
       await account.wait(tries, `for the ${object.title}, which the service may find late`);
     }
   }
@@ -60,9 +60,9 @@ async function write(
     ? writeUntilFree(kind, account, { id, body }, patch)
     : kind.endpoints.get(account.client, id));
   const found = kind.toState(wire, inputs);
+  // A refresh must still find what has drifted, and was not sent.
   const drifted = driftOf(kind, state, found).filter(
     (name) => !changes.some(({ property }) => property === name),
   );
-  // A refresh must still find what has drifted.
   return { ...found, ...pick(state, drifted) };
 }

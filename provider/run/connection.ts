@@ -90,16 +90,16 @@ export class Configuration {
    * @param names What stands in the namespace, or the provider's properties.
    * @param project The namespace with the project's name has the program's own settings, too.
    */
-  unknown(names: readonly string[], project: string): string | undefined {
+  unknownSettings(names: readonly string[], project: string): string | undefined {
     const { connection } = this;
     const known: readonly string[] = keys;
     const unknown = names.filter((name) => !known.includes(name));
     if (unknown.length === 0 || connection === project) return undefined;
     const isNamespace = typeof connection === "string";
-    const before = isNamespace ? `${connection}:` : "";
+    const prefix = isNamespace ? `${connection}:` : "";
     const listed = unknown.map((name) => {
       const meant = nearest(name, known);
-      return `${before}${name}${meant ? ` (did you mean ${before}${meant}?)` : ""}`;
+      return `${prefix}${name}${meant ? ` (did you mean ${prefix}${meant}?)` : ""}`;
     });
     const [found, settings] = [listed.join(", "), known.join(", ")];
     if (!isNamespace) return `unknown: ${found}. The settings of a provider are ${settings}`;

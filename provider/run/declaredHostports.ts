@@ -10,8 +10,8 @@ export class DeclaredHostports {
   readonly #hostportsOf = new Map<unknown, Set<string>>();
 
   /**
-   * Notes the hostports of an edge, in place of those that were noted for it before. Ignores what is
-   * not a known list of hostports.
+   * Declares the hostports of an edge, in place of those that it had before. Ignores what is not a known list of
+   * hostports.
    *
    * @param key Identifies the edge among others of the same name.
    * @param isSecret Whether a hostport is a secret: then the message does not name it.

@@ -46,18 +46,17 @@ export class List {
    * @throws Error when the list can't be read. A failed read is kept for later callers only if no page was read before.
    */
   newestPage(maxAgeMs: number = Number.POSITIVE_INFINITY): Promise<Page<ListItem>> {
-    const now = performance.now();
-    if (!this.#newest || now - this.#newest.beganAt > maxAgeMs) {
-      const first = this.#kind.endpoints.pages(this.#client.operation()).next();
-      const result = first.then(({ value }) => value ?? Object.assign([], { isLast: true }));
-      const [before, reading] = [this.#newest, { beganAt: now, result }];
-      this.#newest = reading;
-      result.catch(() => {
-        if (before && this.#newest === reading) this.#newest = before;
-      });
-      return result;
-    }
-    return this.#newest.result;
+    const before = this.#newest;
+    const beganAt = performance.now();
+    if (before && beganAt - before.beganAt <= maxAgeMs) return before.result;
+    const first = this.#kind.endpoints.pages(this.#client.operation()).next();
+    const result = first.then(({ value }) => value ?? Object.assign([], { isLast: true }));
+    const reading = { beganAt, result };
+    this.#newest = reading;
+    result.catch(() => {
+      if (before && this.#newest === reading) this.#newest = before;
+    });
+    return result;
   }
 
   /**
@@ -113,7 +112,7 @@ export class List {
   }
 }
 
-/** The newest pages of a list, for many reads: a page for every second read. A write makes them stale. */
+/** The newest pages of a list, for many reads: at most a page for two reads. A write makes them stale. */
 class Pages {
   readonly #client: Client;
   readonly #writes: number;
@@ -134,14 +133,15 @@ class Pages {
     return this.#writes === this.#client.writes;
   }
 
-  /** The object, where the pages that are worth it have it. */
+  /** The object, if a page that has been read, or is worth a request, has it. */
   async find(id: string): Promise<ListItem | undefined> {
     this.#reads += 1;
     for (;;) {
       if (!this.isCurrent) return undefined;
       const found = this.#found.get(id);
+      if (found) return found;
       const isWorthIt = !this.#hasEnded && this.#pagesRead < Math.floor(this.#reads / 2);
-      if (found || !(isWorthIt || this.#reading)) return found;
+      if (!isWorthIt && !this.#reading) return undefined;
       this.#reading ??= this.#readNext().finally(() => {
         this.#reading = undefined;
       });

@@ -17,18 +17,18 @@ export class Ownership {
     return this.#owners.get(object);
   }
 
-  /** Notes that a state of this run has the object. */
-  note(object: string): void {
+  /** A state of this run has the object. */
+  add(object: string): void {
     if (!this.has(object)) this.#owners.set(object, undefined);
   }
 
   /**
    * Gives the object to a resource, which lets go of the object that it had before.
    *
-   * @param urn Empty where the protocol does not tell it: then the object is only noted.
+   * @param urn Empty where the protocol does not tell it: then the object is only added.
    */
   claim(object: string, urn: string): void {
-    this.note(object);
+    this.add(object);
     if (!urn) return;
     const before = this.#objects.get(urn);
     if (before !== undefined && this.ownerOf(before) === urn) this.#owners.set(before, undefined);

@@ -43,8 +43,8 @@ export interface Adoption {
 export interface Proof {
   /** The first object of this run with the tag. */
   object: ManagedObject;
-  /** The one request that reads it. */
-  asked?: Promise<void> | undefined;
+  /** Settles with the one request that reads it. */
+  verified?: Promise<void> | undefined;
 }
 
 /** What a run knows of one account, for all its operations. */
@@ -55,8 +55,8 @@ class Memory {
   readonly proofs = new Map<unknown, Proof>();
   /** The hostports of the program's edges. */
   readonly declared = new DeclaredHostports();
-  /** Whether a state shows that the service is the same as before. */
-  isKnown = false;
+  /** Whether a state has an object of it. */
+  hasStoredObject = false;
 }
 
 /** One account of the service in a run, and the client of one operation on it. */
@@ -87,7 +87,6 @@ export class Account {
     return this.client.accountTag;
   }
 
-  /** The list of a kind. */
   list(kind: Listed): List {
     const { lists } = this.memory;
     const list = lists.get(kind.title) ?? new List(this.client.account, kind);
@@ -95,7 +94,6 @@ export class Account {
     return list;
   }
 
-  /** One object of this account. */
   object(kind: Kind, id: string): ManagedObject {
     return new ManagedObject(kind, this, id);
   }
@@ -140,7 +138,7 @@ export class ManagedObject {
 /** What one run of the engine knows. It owns all memory of the provider. */
 export class Run {
   /** The URNs of the resources of the program: of those that were checked. A refresh checks none. */
-  readonly #checked = new Set<string>();
+  readonly #ofProgram = new Set<string>();
   readonly ownership = new Ownership();
   /** The texts that the program has marked as secrets: no text of the service shows one as a whole. */
   readonly secrets = new Set<string>();
@@ -159,10 +157,10 @@ export class Run {
 
   /** The settings of a connection. Those of an account are read once in a run. */
   configuration(connection: Connection = defaultConnection): Configuration {
-    return this.#known(connection)?.configuration ?? new Configuration(connection, this.config);
+    return this.#existing(connection)?.configuration ?? new Configuration(connection, this.config);
   }
 
-  #known(connection: Connection): Account | undefined {
+  #existing(connection: Connection): Account | undefined {
     return this.accounts.find((one) => one.connection === connection);
   }
 
@@ -173,41 +171,41 @@ export class Run {
    */
   account(connection: Connection = defaultConnection): Account {
     if (this.accounts.length === 0) this.log("warning", unknownVariables(process.env));
-    return this.#known(connection) ?? this.accountOf(this.configuration(connection));
+    return this.#existing(connection) ?? this.accountOf(this.configuration(connection));
   }
 
   /** {@link account} by its settings: a process may run several programs, each with its own. */
   accountOf(configuration: Configuration): Account {
     const { accounts } = this;
     const { connection, settings } = configuration;
-    const equal = accounts.filter((one) => isDeepStrictEqual(one.settings, settings));
-    const same = equal.find((one) => one.connection === connection);
-    if (same) return same;
+    const withSettings = accounts.filter((one) => isDeepStrictEqual(one.settings, settings));
+    const existing = withSettings.find((one) => one.connection === connection);
+    if (existing) return existing;
     const show: ClientOptions["show"] = (severity, text) =>
       this.show(severity, text && plainMessage(text), "resource");
     const hide = (text: string) => withoutSecrets(text, this.secrets);
-    const client = equal[0]?.client ?? connect(configuration, { show, hide });
-    const ofKey = accounts.find(({ settings: { baseUrl, apiKey } }) =>
-      isDeepStrictEqual([baseUrl, apiKey], [settings.baseUrl, settings.apiKey]),
+    const client = withSettings[0]?.client ?? connect(configuration, { show, hide });
+    const withKey = accounts.find(
+      (one) => one.settings.baseUrl === settings.baseUrl && one.settings.apiKey === settings.apiKey,
     );
-    const account = new Account(this, configuration, client, ofKey?.memory ?? new Memory());
+    const account = new Account(this, configuration, client, withKey?.memory ?? new Memory());
     accounts.push(account);
     return account;
   }
 
   /**
-   * Notes a resource of the program, which the engine checks.
+   * The program has the resource, because the engine checks it.
    *
    * @param urn Empty in the first call of a dynamic provider's process.
    */
-  noteChecked(urn: string): void {
-    this.#checked.add(urn);
+  markAsOfProgram(urn: string): void {
+    this.#ofProgram.add(urn);
   }
 
   /** Whether the program has the resource. The first check without a URN was that of the first resource asked for. */
   isOfProgram(urn: string): boolean {
-    if (!this.#checked.has(urn) && this.#checked.delete("")) this.#checked.add(urn);
-    return this.#checked.has(urn);
+    if (!this.#ofProgram.has(urn) && this.#ofProgram.delete("")) this.#ofProgram.add(urn);
+    return this.#ofProgram.has(urn);
   }
 
   /** Whether this is asked for the first time in this run: what is said once has a key. */

@@ -138,22 +138,20 @@ export class Chain {
   /** What a plan warns of, besides the expiry of the leaf. */
   warnings(now: Date): string[] {
     const rejected = "so clients may refuse the connection";
-    const ofDates = this.certificates.flatMap((certificate, index) => {
+    const warnings: string[] = [];
+    if (this.#lacksIntermediate) {
+      const missing = `the intermediate certificate is missing: the chain has the leaf alone, ${rejected}`;
+      warnings.push(`${missing}. Give the whole chain (fullchain.pem of certbot, not cert.pem)`);
+    }
+    for (const [index, certificate] of this.certificates.entries()) {
       const [start, end] = datesOf(certificate);
       const one = index === 0 ? "the leaf certificate" : `certificate ${index + 1} of the chain`;
-      return [
-        start > now && `${one} is not valid before ${timestamp(start)}, ${rejected}`,
-        index > 0 &&
-          end <= now &&
-          `${one} expired on ${timestamp(end)}, ${rejected}: ask the authority for its present intermediates`,
-      ].filter((doubt) => doubt !== false);
-    });
-    if (!this.#lacksIntermediate) return ofDates;
-    const missing = `the intermediate certificate is missing: the chain has the leaf alone, ${rejected}`;
-    return [
-      `${missing}. Give the whole chain (fullchain.pem of certbot, not cert.pem)`,
-      ...ofDates,
-    ];
+      const advice = "ask the authority for its present intermediates";
+      if (start > now) warnings.push(`${one} is not valid before ${timestamp(start)}, ${rejected}`);
+      if (index > 0 && end <= now)
+        warnings.push(`${one} expired on ${timestamp(end)}, ${rejected}: ${advice}`);
+    }
+    return warnings;
   }
 
   /**

@@ -55,6 +55,11 @@ export function distinguishedName(text: string | undefined): (attribute: string)
   };
 }
 
+/** An address as people write it: OpenSSL writes 2001:DB8:0:0:0:0:0:1, and a URL has 2001:db8::1 (RFC 5952). */
+function shortForm(ip: string): string {
+  return isIPv6(ip) ? new URL(`https://[${ip}]`).hostname.slice(1, -1) : ip;
+}
+
 /** Node writes `DNS:a.example, IP Address:127.0.0.1`, and unusual values as JSON strings. */
 export function alternativeNames(text: string): SubjectAlternativeNames {
   const names: SubjectAlternativeNames = { dnsNames: [], ips: [] };
@@ -62,9 +67,7 @@ export function alternativeNames(text: string): SubjectAlternativeNames {
     const [, kind, written = ""] = match;
     const value = written.startsWith('"') ? String(JSON.parse(written)) : written;
     if (kind === "DNS") names.dnsNames.push(value);
-    if (kind !== "IP Address") continue;
-    // OpenSSL writes IPv6 in full and in capitals: 2001:DB8:0:0:0:0:0:1. A URL has the short form (RFC 5952).
-    names.ips.push(isIPv6(value) ? new URL(`https://[${value}]`).hostname.slice(1, -1) : value);
+    if (kind === "IP Address") names.ips.push(shortForm(value));
   }
   return names;
 }

@@ -25,7 +25,7 @@ export function parsePem(text: string, wanted: Wanted): Pem {
   }
   const [outside = "", ...parts] = text.split("-----BEGIN ");
   const blocks = parts.map((part) => {
-    // Within a part, so that the work is in proportion to the text, which may be of the service.
+    // In one part alone: a search for END in the whole text would take quadratic time where many blocks have none.
     const found = /^([A-Z0-9 #]+)-----(.*?)-----END \1-----(.*)$/s.exec(part);
     if (!found) throw new PemError("has a block without an END line: is the text cut off?");
     const [, label = "", body = "", after = ""] = found;

@@ -26,17 +26,22 @@ export function hasUnknown(value: unknown): boolean {
 }
 
 /** A value with {@link unknownValue} in place of each marker of a type, at any depth. */
-export function withOneMarker<T>(value: T): T {
+export function withOneUnknown<T>(value: T): T {
   if (typedMarkers.includes(value)) return unknownValue as T;
-  if (Array.isArray(value)) return value.map(withOneMarker) as T;
+  if (Array.isArray(value)) return value.map(withOneUnknown) as T;
   if (!isObject(value)) return value;
-  const parts = Object.entries(value).map(([name, part]) => [name, withOneMarker(part)]);
+  const parts = Object.entries(value).map(([name, part]) => [name, withOneUnknown(part)]);
   return Object.fromEntries(parts) as T;
 }
 
 /** Whether a value is an object or a list. */
 export function isObject(value: unknown): value is Properties {
   return typeof value === "object" && value !== null;
+}
+
+/** Whether a value is an object, and no list. */
+export function isRecord(value: unknown): value is Properties {
+  return isObject(value) && !Array.isArray(value);
 }
 
 /** Whether two texts are the same JSON object or list. A number counts as it is written, because JSON.parse rounds it. */

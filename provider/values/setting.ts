@@ -84,14 +84,14 @@ export class Setting {
     const { issues } = this.#parsed ?? {};
     if (issues) return `${this.place} ${issues[0].message}. ${this.#howToCorrect}`;
     if (this.#isEmpty) return `${this.configKey} is empty: give it a value, or leave it out`;
-    const what = this.#parsed ? undefined : needed[this.key];
-    return what && `no ${what} is set: ${this.#howToSet}`;
+    const missing = this.#parsed ? undefined : needed[this.key];
+    return missing && `no ${missing} is set: ${this.#howToSet}`;
   }
 
   /** The name of the place where it is set. If it is not set, that is where the base URL is set. */
   get place(): string {
-    const placed = this.#text ? this : this.#base;
-    const isInConfig = this.#hasConfig && (placed.inConfig || !placed.#inEnv);
+    const setting = this.#text ? this : this.#base;
+    const isInConfig = this.#hasConfig && (setting.inConfig || !setting.#inEnv);
     return isInConfig ? this.configKey : this.variable;
   }
 
@@ -118,12 +118,12 @@ export class Setting {
     return this.inConfig || this.#inEnv;
   }
 
-  /** Whether the environment does not count: to a base URL of an explicit provider goes no key but its own. */
+  /** Whether the variable does not count: an explicit provider's own base URL gets no API key but its own. */
   get #mustBeOwn(): boolean {
     return this.#isProvider && this.key === "apiKey" && Boolean(this.#base.inConfig);
   }
 
-  /** Whether a variable of the program may not be set. The environment does not fill in such a property. */
+  /** Whether an explicit provider's property is empty: perhaps the program's own variable is unset. Ours is not read. */
   get #isEmpty(): boolean {
     return this.#isProvider && this.inConfig === "";
   }
@@ -135,9 +135,10 @@ export class Setting {
     return `set ${variable} in the environment${this.#hasConfig ? `, or run ${this.#command}` : ""}`;
   }
 
-  /** How to correct a wrong value, at the place that it comes from. A variable does not override config. */
+  /** How to correct a wrong value, at the place that it comes from: a value in config overrides the variable. */
   get #howToCorrect(): string {
-    if (!this.inConfig) return this.#howToSet.replace(/^set /, "Correct ");
+    const isFromVariable = !this.inConfig;
+    if (isFromVariable) return this.#howToSet.replace(/^set /, "Correct ");
     if (this.#isProvider) return `Correct ${this.configKey}`;
     return `Run ${this.#command}, or delete it from ${configFiles} and set ${this.variable}`;
   }

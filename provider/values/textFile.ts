@@ -16,11 +16,9 @@ const mistakes: [pattern: RegExp, reason: string][] = [
  * @throws Error whose message goes on from the name of the path, and does not quote the path.
  */
 export function readTextFile(path: string): string {
-  let isFile: boolean;
   try {
     // A device or a pipe may never end.
-    isFile = statSync(path).isFile();
-    if (isFile) return readFileSync(path, "utf8");
+    if (statSync(path).isFile()) return readFileSync(path, "utf8");
   } catch (error) {
     const reason = mistakes.find(([pattern]) => pattern.test(path))?.[1];
     const { code } = error as NodeJS.ErrnoException;
