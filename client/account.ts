@@ -2,7 +2,7 @@ import { pbkdf2Sync } from "node:crypto";
 import { debuglog } from "node:util";
 import type { NameOf } from "./advice";
 import type { ClientOptions } from "./options";
-import { askedMs, type Outcome } from "./outcome";
+import { askedMs, mayHaveArrived, type Outcome } from "./outcome";
 import { type Deadline, Pace } from "./pace";
 import { plain } from "./plain";
 import { withoutSecrets } from "./redact";
@@ -71,31 +71,36 @@ export class Account {
   shown(text: string, hide = this.#options.hide): string {
     // Cut the secrets before the text is shortened: the start of one is not recognized.
     const start = text.slice(0, 8 * maxShownLength);
-    const open = withoutSecrets(hide?.(start) ?? start, this.transport.keyForms);
-    return plain(open).slice(0, maxShownLength);
+    const safe = withoutSecrets(hide?.(start) ?? start, this.transport.keyForms);
+    return plain(safe).slice(0, maxShownLength);
   }
 
   /** Sends a request once. What its answer says of the service's rate and clock counts for the next ones. */
-  async try(request: Request, deadline: Deadline, startedAt: number): Promise<Outcome> {
-    const { pace, signal } = this;
+  async sendOnce(request: Request, deadline: Deadline, startedAt: number): Promise<Outcome> {
+    const { signal } = this;
     const isWrite = request.method !== "GET";
     signal?.throwIfAborted();
+    const timeout = AbortSignal.timeout(Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs)));
+    // An abort does not end a write in flight: the service may do it, and its answer says so.
+    const end = signal && !isWrite ? AbortSignal.any([timeout, signal]) : timeout;
     if (isWrite) this.#countWrite();
     try {
-      const ends = [AbortSignal.timeout(Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs)))];
-      if (signal && !isWrite) ends.push(signal);
-      const outcome = await this.transport.send(request, AbortSignal.any(ends));
+      const outcome = await this.transport.send(request, end);
       if (!isWrite) signal?.throwIfAborted();
-      const { status } = outcome;
-      if (isWrite && (outcome.status !== undefined || outcome.wasSent)) this.hasWritten = true;
-      const date = Date.parse(String(outcome.headers?.date));
-      if (!Number.isNaN(date)) this.clockSkewMs = date - Date.now();
-      if (status === 429) pace.refused(startedAt, askedMs(outcome, this.clockSkewMs));
-      else if (status !== undefined) pace.took(startedAt);
+      else if (mayHaveArrived(outcome)) this.hasWritten = true;
+      this.#learnFrom(outcome, startedAt);
       return outcome;
     } finally {
       if (isWrite) this.#countWrite();
     }
+  }
+
+  #learnFrom(outcome: Outcome, startedAt: number): void {
+    const { status, headers } = outcome;
+    const date = Date.parse(String(headers?.date));
+    if (!Number.isNaN(date)) this.clockSkewMs = date - Date.now();
+    if (status === 429) this.pace.refused(startedAt, askedMs(outcome, this.clockSkewMs));
+    else if (status !== undefined) this.pace.took(startedAt);
   }
 
   #countWrite(): void {

@@ -44,9 +44,9 @@ export function errorOf(
   const { status, json, text } = outcome;
   const body = json as Record<string, unknown> | null | undefined;
   const details = body?.details as { operation_id?: unknown } | null | undefined;
-  const shown = (value: unknown) => (typeof value === "string" ? context.shown(value) : undefined);
-  const ids = { code: shown(body?.error_code), operationId: shown(details?.operation_id) };
-  const reason = shown(text === undefined ? reasonIn(json) : reasonInText(text)) ?? "";
+  const ifText = (value: unknown) => (typeof value === "string" ? context.shown(value) : undefined);
+  const ids = { code: ifText(body?.error_code), operationId: ifText(details?.operation_id) };
+  const reason = ifText(text === undefined ? reasonIn(json) : reasonInText(text)) ?? "";
   return new ServiceError(
     reason && context.hidesTexts ? hiddenReason : reason,
     { ...tries, status, ...ids, isOther: text !== undefined },
@@ -57,13 +57,13 @@ export function errorOf(
 /** Where services have the reason of a refusal: api.md §7 leaves its form open. */
 const reasonNames = ["msg", "message", "detail", "title", "error", "error_description", "errors"];
 
+/** The reason in an answer: a text, the first of a list, or the best of the fields that may have one, at any depth. */
 function reasonIn(json: unknown): string | undefined {
   if (typeof json === "string") return json.trim() || undefined;
+  if (Array.isArray(json)) return reasonIn(json[0]);
   if (typeof json !== "object" || json === null) return undefined;
-  const parts = Array.isArray(json)
-    ? json.slice(0, 1)
-    : reasonNames.map((name) => (json as Record<string, unknown>)[name]);
-  return parts.map(reasonIn).find((reason) => reason !== undefined);
+  const fields = json as Record<string, unknown>;
+  return reasonNames.map((name) => reasonIn(fields[name])).find((reason) => reason !== undefined);
 }
 
 /** The title of a page, or the beginning of another text. */
@@ -91,7 +91,7 @@ function whyNoAnswer(failure: NoAnswer, context: Context): string {
   }
   if (/CERT|SIGNATURE|ISSUER/.test(code)) return whyUntrusted(failure, context);
   if (wasSent || code === "EPROXY") return message;
-  // Of a handshake that fails, OpenSSL gives places in its own source.
+  // Node.js's messages for these two don't help: that of EPROTO names places in the source of OpenSSL.
   const noTls = `${server} does not speak TLS, or none that Node.js accepts (${code})`;
   const reasons: Record<string, string> = { ETIMEDOUT: "no connection in time", EPROTO: noTls };
   const reason = reasons[code] ?? message;
@@ -104,18 +104,20 @@ function whyNoAnswer(failure: NoAnswer, context: Context): string {
 /** Why the certificate of the service, or of the proxy, is not trusted, and what to do. */
 function whyUntrusted({ code, message, isOfProxy }: NoAnswer, context: Context): string {
   const { nameOf, hasCaFile, proxy } = context;
-  // Node.js may advise an option that has no effect here.
+  // Node.js may advise `--use-system-ca`, which has no effect here.
   const what = message.replace(/; if the root CA .*--use-system-ca$/, "");
   const whose = isOfProxy
     ? `the certificate of the proxy in ${proxy}`
     : "the service's certificate";
   const reason = `${whose} is not trusted (${code}: ${what})`;
-  // It has expired, or has other names: no authority helps.
-  if (!/SIGN|ISSUER/.test(code)) return reason;
+  const isSignerUnknown = /SIGN|ISSUER/.test(code);
+  // Else it has expired, or has other names: another authority does not help.
+  if (!isSignerUnknown) return reason;
   const setting = nameOf("caFile");
   if (hasCaFile) {
     return `${reason}. No certificate in the file that ${setting} names has signed it`;
   }
+  // The file replaces the authorities of Node.js: behind a proxy, it must also have the service's.
   const file = isOfProxy ? "a PEM file with it and the service's" : "that authority's PEM file";
   return `${reason}. If a private authority signed it, give ${file} in ${setting}`;
 }

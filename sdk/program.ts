@@ -33,8 +33,8 @@ const programs = new WeakMap<object, Program>();
 
 /** The running program: that of the stack or, in a component's program, of Pulumi's store. Without both, a new one. */
 export function program(): Program {
-  const of = pulumi.runtime.getStackResource() ?? ownStore();
-  const known = (of && programs.get(of)) ?? new Program();
-  if (of) programs.set(of, known);
+  const key = pulumi.runtime.getStackResource() ?? ownStore();
+  const known = (key && programs.get(key)) ?? new Program();
+  if (key) programs.set(key, known);
   return known;
 }
