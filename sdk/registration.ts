@@ -1,5 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
-import { importKey, millisecondsOf, secretsKey, timeoutsKey } from "../provider/dynamic/hidden";
+import {
+  importKey,
+  millisecondsOf,
+  nameKey,
+  secretsKey,
+  timeoutsKey,
+} from "../provider/dynamic/hidden";
 import { filesKey, type Kind } from "../provider/kinds/kind";
 import { typeToken } from "../provider/kinds/token";
 import { defined } from "../provider/values/properties";
@@ -68,7 +74,7 @@ export class Registration {
       ...timeoutsOf(options.customTimeouts),
       ...(imported && { [importKey]: imported }),
       // A `get` manages nothing.
-      ...(!options.id && { [secretsKey]: secretsOf(args, givenSecrets) }),
+      ...(!options.id && { [nameKey]: name, [secretsKey]: secretsOf(args, givenSecrets) }),
       __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
     };
     this.options = options;
@@ -82,7 +88,7 @@ export class Registration {
     if (!this.options.id) this.#claimObject(resource);
     const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
     // Pulumi makes each argument a property. An export of the resource must contain no key.
-    for (const name of [...secrets, filesKey]) delete outputs[name];
+    for (const name of [...secrets, filesKey, nameKey]) delete outputs[name];
     // An unset property is null in state, and undefined in a program.
     const nullable = Object.keys(stateNames).filter((name) => stateNames[name] === "nullable");
     for (const name of [...nullable, "accountTag"]) {

@@ -184,9 +184,9 @@ describe("a plan", () => {
       await others({ description: "equal" });
       await preview({ description: "equal" });
       const [, advice = ""] = (await warnings()).join().split(/\n(?=If)/);
-      const order = ["`aliases`", "replaces it", "delete it with its resource", "cut-off"];
+      const order = ["`aliases`", "replaces it", "cut off", "TLSSite", "Never import"];
       const places = order.map((text) => advice.indexOf(text));
-      assert.ok(!places.includes(-1) && advice.length <= 280, advice);
+      assert.ok(!places.includes(-1) && advice.length <= 520, advice);
       assert.deepEqual(
         places,
         places.toSorted((a, b) => a - b),
@@ -226,7 +226,7 @@ describe("a plan", () => {
       const stack = await inState(args);
       // The engine tells nothing of the old object.
       await stack.check(args, {});
-      await warnsOf([stack.id, "If this run replaces it, this is right"], ["no resource"]);
+      await warnsOf([stack.id, "this run replaces it, this is right"], ["no resource"]);
     });
 
     it("C84: a run names what equals a new resource beside an equal one that is there", async () => {

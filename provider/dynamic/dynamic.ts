@@ -14,7 +14,7 @@ import { update } from "../lifecycle/update";
 import { exitWithEngine } from "../run/engine";
 import { defined, type Properties, pick, withOneUnknown } from "../values/properties";
 import { defaultConnection } from "../values/setting";
-import { importKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
+import { importKey, nameKey, secretsKey, type Timed, type Timeouts, timeoutsKey } from "./hidden";
 import { currentRun } from "./process";
 import {
   besideResource,
@@ -66,6 +66,7 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
     check: async (olds: Properties = {}, raw: Properties = {}) => {
       const {
         [filesKey]: files,
+        [nameKey]: name,
         [importKey]: imports,
         [timeoutsKey]: timeouts,
         [secretsKey]: marked,
@@ -73,7 +74,11 @@ function dynamicProvider(kind: Kind): dynamic.ResourceProvider {
       } = withOneUnknown(raw);
       // Another version of this package in the program may not send the names: then each argument counts as a secret.
       const secrets: string[] = Array.isArray(marked) ? marked : Object.keys(entries);
-      const call = { ...callOf({ ...args, [secretsKey]: secrets }), kind: kindWithConnection };
+      const call: Call = {
+        ...callOf({ ...args, [secretsKey]: secrets }),
+        kind: kindWithConnection,
+        name: name as string | undefined,
+      };
       const { inputs, failures } = await check(call, { olds, args, files, imports });
       const hidden = {
         [importKey]: imports,

@@ -13,6 +13,12 @@ export const secretsKey = "__secrets";
  */
 export const timeoutsKey = "__timeouts";
 
+/**
+ * The input that has the name of a new resource: the first calls of a process have no URN. A check takes it away, so no
+ * state has it.
+ */
+export const nameKey = "__name";
+
 /** The operations that may have a deadline of their own. */
 export type Timed = "create" | "read" | "update" | "delete";
 /** The deadlines of a resource's operations, in milliseconds. */

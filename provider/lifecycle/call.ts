@@ -12,6 +12,8 @@ export interface Call {
   connection: Connection;
   /** The resource; empty where the protocol does not tell it. */
   urn: string;
+  /** The name of the resource, where the program tells it. */
+  name?: string | undefined;
   /** The properties that the program or the state marks as secrets. */
   secrets: ReadonlySet<string>;
   /** The deadline of its requests. Default: that of the settings. */

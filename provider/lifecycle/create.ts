@@ -10,6 +10,7 @@ import { verifyAccount } from "./account";
 import { adopt } from "./adopt";
 import { begin, type Call } from "./call";
 import { writeUntilFree } from "./hostports";
+import { howToAdopt } from "./messages";
 import { planWrite } from "./plan";
 
 /** The result of a create. */
@@ -153,6 +154,6 @@ async function findLost(
   throw new Error(
     `${error.message}. The service may have created this ${kind.title} nevertheless${failure}. ` +
       `${failure ? "" : found}Run \`pulumi preview\`: it warns of each equal object that no resource has. ` +
-      "To keep one instead of creating another, set the resource option `import` to its id",
+      `To keep one instead of creating another, ${howToAdopt("its id")}`,
   );
 }

@@ -5,6 +5,7 @@ import type { Account, Planned, Run } from "../run/run";
 import { defaultConnection } from "../values/setting";
 import { textOfAdoptions } from "./adopt";
 import { remediesFor } from "./hostports";
+import { howToAdopt } from "./messages";
 
 /** Says what is known only when all resources of the run are known. */
 export async function endRun(run: Run): Promise<void> {
@@ -90,8 +91,9 @@ function warningOfEqual(kind: Kind, equal: Map<ListItem, Planned>): string | und
   const lines = [...equal].map(([other, planned]) => `\n  ${prefixOf(planned)}${idAndTime(other)}`);
   return (
     `each ${kind.title} of this list equals one that this run creates:${lines.join("")}\n` +
-    "If a resource was renamed or moved to another provider, set its option `aliases`. If this run replaces it, this " +
-    `is right.${otherwise} The resource option \`import\` with an id of \`pulumi stack --show-ids\` would delete it ` +
-    "with its resource: adopt only what a cut-off update left"
+    "If a resource was renamed or moved to another provider, set its option `aliases`. If `pulumi stack --show-ids` has " +
+    `the id and this run replaces it, this is right.${otherwise} If no stack has the id, an update that was cut off may ` +
+    `have left the object: ${howToAdopt("it")}. Never import an id that a stack has: the object would be deleted with its ` +
+    "resource"
   );
 }

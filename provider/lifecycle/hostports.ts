@@ -4,6 +4,7 @@ import { hostportsOf, type Kind } from "../kinds/kind";
 import { idAndTime } from "../kinds/state";
 import type { ListItem } from "../run/list";
 import type { Account } from "../run/run";
+import { howToAdopt } from "./messages";
 
 /** The pauses before a refused write is sent again, in seconds: together 20. */
 const pauses = [0.3, 0.7, 1, 2, 4, 6, 6];
@@ -68,8 +69,8 @@ export function remediesFor(
     ? ", or `deleteBeforeReplace` without `retainOnDelete` if this resource replaces it"
     : "";
   const otherStacks =
-    ". Else remove the hostport in the stack that has that edge, or if none has it, adopt it: set the resource " +
-    `option \`import\` to ${id}`;
+    ". Else remove the hostport in the stack that has that edge, or if none has it, adopt it: " +
+    howToAdopt(id);
   return (
     `${whose}: set the resource option \`aliases\` if its resource was renamed${option}; else make two updates, and in ` +
     `the first, take the hostport from it and give it to no other${isOfStack ? "" : otherStacks}`

@@ -1,6 +1,11 @@
 import { plainMessage } from "../../client/plain";
 import { openArgument, type Problem } from "../kinds/kind";
 
+/** What to do about an object that no resource has. Pulumi ignores the option of a component. */
+export const howToAdopt = (id: string) =>
+  `set the resource option \`import\` to ${id} or, if the resource is a part of a TLSSite or is replaced, delete the ` +
+  "object at the service";
+
 /**
  * The texts of the problems of the inputs, for the engine.
  *

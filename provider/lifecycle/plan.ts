@@ -13,14 +13,14 @@ import type { Call } from "./call";
  * @throws Error when the list can't be read, or the present settings may belong to another account.
  */
 export async function planWrite(call: Call, inputs: Properties, isNew: boolean): Promise<void> {
-  const { run, kind, urn, secrets, connection } = call;
+  const { run, kind, urn, name = nameInUrn(urn) || undefined, secrets, connection } = call;
   const account = run.account(connection);
   if (!account.settings.offlinePlan) {
     const reading = account.list(kind).newestPage();
     await reading.catch((error) => failOnce(account, error));
     await verifyAccount(account);
   }
-  run.planned.push({ account, kind, inputs, isNew, name: nameInUrn(urn) || undefined, secrets });
+  run.planned.push({ account, kind, inputs, isNew, name, secrets });
 }
 
 /** The engine shows the error beside the resource that is planned first, though it is about all of the account. */

@@ -64,7 +64,10 @@ scenario("an update whose engine was killed in 16 creates", ["dynamic", "plugin"
         await project.succeedsQuietly("cancel", "--yes");
       },
       preview: "succeeds",
-      says: [/warning: each TLS \w+ of this list equals one that this run creates/],
+      // Each row names its resource, that of the first call of the process, too.
+      says: [
+        /warning: each TLS \w+ of this list equals one that this run creates:(\n +[a-z]\w*: (edgtls|cert)_\S+ \(.*\))+\n +If/,
+      ],
       check: (project, { output }) => {
         assert.equal(objects(project).length, 16);
         for (const { id } of objects(project)) assert.ok(output.includes(id), output);
