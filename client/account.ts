@@ -1,8 +1,7 @@
 import { pbkdf2Sync } from "node:crypto";
 import { debuglog } from "node:util";
-import type { NameOf } from "./advice";
-import type { ClientOptions } from "./options";
-import { askedMs, type Outcome } from "./outcome";
+import type { ClientOptions, NameOf } from "./options";
+import { askedMs, mayHaveArrived, type Outcome } from "./outcome";
 import { type Deadline, Pace } from "./pace";
 import { plain } from "./plain";
 import { withoutSecrets } from "./redact";
@@ -16,7 +15,6 @@ const maxShownLength = 1000;
 
 /** What all operations of one base URL and API key share. */
 export class Account {
-  readonly #options: ClientOptions;
   readonly transport: Transport;
   readonly pace: Pace;
   readonly nameOf: NameOf;
@@ -31,8 +29,7 @@ export class Account {
   hasWritten = false;
   #tag: string | undefined;
 
-  constructor(options: ClientOptions) {
-    this.#options = options;
+  constructor(readonly options: ClientOptions) {
     this.transport = new Transport(options);
     this.pace = new Pace(options.requestsPerMinute ?? 120, options.signal);
     this.nameOf = options.nameOf ?? ((key) => `the option ${key}`);
@@ -41,24 +38,11 @@ export class Account {
     debug("the service is %s", this.transport.base.host);
   }
 
-  get hasCaFile(): boolean {
-    return this.#options.caFile !== undefined;
-  }
-
-  get signal(): AbortSignal | undefined {
-    return this.#options.signal;
-  }
-
-  /** As {@link ClientOptions.show}. */
-  show(severity: "info" | "status", text: string | undefined): void {
-    this.#options.show?.(severity, text);
-  }
-
   /** As `Client.accountTag`. */
   get tag(): string {
     // A function that a FIPS module has, too, with lengths that it allows.
     this.#tag ??= pbkdf2Sync(
-      `${this.transport.base.href} ${this.#options.apiKey}`,
+      `${this.transport.base.href} ${this.options.apiKey}`,
       "pulumi-tlsedge account tag",
       30_000,
       32,
@@ -68,34 +52,39 @@ export class Account {
   }
 
   /** A text of the service as messages show it: plain, without secrets, and not too long. */
-  shown(text: string, hide = this.#options.hide): string {
+  shown(text: string, hide = this.options.hide): string {
     // Cut the secrets before the text is shortened: the start of one is not recognized.
     const start = text.slice(0, 8 * maxShownLength);
-    const open = withoutSecrets(hide?.(start) ?? start, this.transport.keyForms);
-    return plain(open).slice(0, maxShownLength);
+    const safe = withoutSecrets(hide?.(start) ?? start, this.transport.keyForms);
+    return plain(safe).slice(0, maxShownLength);
   }
 
   /** Sends a request once. What its answer says of the service's rate and clock counts for the next ones. */
-  async try(request: Request, deadline: Deadline, startedAt: number): Promise<Outcome> {
-    const { pace, signal } = this;
+  async sendOnce(request: Request, deadline: Deadline, startedAt: number): Promise<Outcome> {
+    const { signal } = this.options;
     const isWrite = request.method !== "GET";
     signal?.throwIfAborted();
+    const timeout = AbortSignal.timeout(Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs)));
+    // An abort does not end a write in flight: the service may do it, and its answer says so.
+    const end = signal && !isWrite ? AbortSignal.any([timeout, signal]) : timeout;
     if (isWrite) this.#countWrite();
     try {
-      const ends = [AbortSignal.timeout(Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs)))];
-      if (signal && !isWrite) ends.push(signal);
-      const outcome = await this.transport.send(request, AbortSignal.any(ends));
+      const outcome = await this.transport.send(request, end);
       if (!isWrite) signal?.throwIfAborted();
-      const { status } = outcome;
-      if (isWrite && (outcome.status !== undefined || outcome.wasSent)) this.hasWritten = true;
-      const date = Date.parse(String(outcome.headers?.date));
-      if (!Number.isNaN(date)) this.clockSkewMs = date - Date.now();
-      if (status === 429) pace.refused(startedAt, askedMs(outcome, this.clockSkewMs));
-      else if (status !== undefined) pace.took(startedAt);
+      else if (mayHaveArrived(outcome)) this.hasWritten = true;
+      this.#learnFrom(outcome, startedAt);
       return outcome;
     } finally {
       if (isWrite) this.#countWrite();
     }
+  }
+
+  #learnFrom(outcome: Outcome, startedAt: number): void {
+    const { status, headers } = outcome;
+    const date = Date.parse(String(headers?.date));
+    if (!Number.isNaN(date)) this.clockSkewMs = date - Date.now();
+    if (status === 429) this.pace.refused(startedAt, askedMs(outcome, this.clockSkewMs));
+    else if (status !== undefined) this.pace.took(startedAt);
   }
 
   #countWrite(): void {

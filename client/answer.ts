@@ -62,6 +62,8 @@ export interface Unusable {
   field: string;
   /** What is wrong with the field. */
   reason: string;
+  /** The id of the object, unless the id itself is wrong. */
+  objectId?: string;
 }
 
 /** Checks an answer. Returns its known fields, or why it can't be used. */
@@ -72,8 +74,11 @@ export function readAnswer<Wire>(
   const { success, output, issues } = v.safeParse(schema, value, { abortEarly: true });
   if (success) return { answer: output };
   const [issue] = issues;
+  const field = pathOf(issue);
   const reason = issue.kind === "validation" ? issue.message : `is ${typeOf(issue.input)}`;
-  return { unusable: { field: pathOf(issue), reason } };
+  if (field === "" || field === "id") return { unusable: { field, reason } };
+  // The id is checked first: when another field is wrong, it is right.
+  return { unusable: { field, reason, objectId: (value as { id: string }).id } };
 }
 
 /** The path of the field that an issue is about, such as `hostports[1]` or `backend.enabled`. */

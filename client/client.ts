@@ -6,10 +6,10 @@ import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
 import type { ClientOptions } from "./options";
 import {
-  askedMs,
   canRetry,
   isSuccess,
   mayBeDone,
+  mayHaveArrived,
   type Outcome,
   pauseMs,
   refusedFor,
@@ -31,10 +31,10 @@ const maxRetryMsBeforeWrite = 10_000;
  *
  * A request fails with a `ServiceError` or a {@link ConnectionError}, which never contain the key.
  * After 429, all requests of the account wait, and go on more slowly. A POST is else retried only when
- * no part of it was sent. GET, PATCH and DELETE are
- * retried after any transient failure. Before the first write, a failed connection is retried for
- * at most 10 s. `NODE_DEBUG=tlsedge` logs each request without its body. The proxy that `HTTPS_PROXY`
- * or `ALL_PROXY` names is used, unless `NO_PROXY` has the service.
+ * no part of it was sent. GET, PATCH and DELETE are retried after any transient failure. Before the
+ * first write, a failed connection is retried for at most 10 s. `NODE_DEBUG=tlsedge` logs each
+ * request without its body. The proxy that `HTTPS_PROXY` or `ALL_PROXY` names is used, unless
+ * `NO_PROXY` has the service.
  *
  * @example
  * const client = new Client({ baseUrl: "https://api.example.com", apiKey: "…" });
@@ -49,7 +49,10 @@ export class Client {
   /** Whether no error of the operation shows a text of the service. */
   readonly #hidesTexts: boolean;
 
-  /** @throws TypeError when the base URL is not `https:`, or the URL of the proxy is malformed. */
+  /**
+   * @param options Those of an account. In {@link Client.operation}: the client of the account.
+   * @throws TypeError when the base URL is not `https:`, or the URL of the proxy is malformed.
+   */
   constructor(options: ClientOptions | Client, deadlineMs?: number, hidesTexts = false) {
     this.#parent = options instanceof Client ? options.account : undefined;
     this.#account = options instanceof Client ? options.#account : new Account(options);
@@ -96,8 +99,8 @@ export class Client {
   }
 
   /** Shows a message about an answer, in plain text and without secrets. Default: as the options say. */
-  tell(message: string, tell = (text: string) => this.#account.show("info", text)): void {
-    tell(this.#account.shown(message));
+  tell(message: string, show = (text: string) => this.#account.options.show?.("info", text)): void {
+    show(this.#account.shown(message));
   }
 
   /** How much time is left until the deadline, in milliseconds. */
@@ -157,22 +160,18 @@ export class Client {
     }
     const read = readAnswer(schema, json);
     if ("answer" in read) return read.answer;
+    const { reason, objectId } = read.unusable;
     // A label's name in a path is a text of the service.
     const field = this.#account.shown(read.unusable.field);
     const what = field
-      ? `field ${field} of the answer ${read.unusable.reason}`
+      ? `field ${field} of the answer ${reason}`
       : "the answer is not a JSON object";
     const advice =
       "If something other than the service answered, such as a proxy, check the base URL in " +
       `${this.#account.nameOf("baseUrl")} and the proxy`;
+    const ids = { ...(field && { field }), ...(objectId !== undefined && { objectId }) };
     throw ConnectionError.unusable(
-      {
-        ...tries,
-        ...(field && { field }),
-        // The id is checked first: when another field is wrong, it is right.
-        ...(field && field !== "id" && { objectId: (json as { id?: string }).id }),
-        ambiguous: method !== "GET",
-      },
+      { ...tries, ...ids, ambiguous: method !== "GET" },
       `${what}. ${advice}`,
     );
   }
@@ -182,37 +181,38 @@ export class Client {
     const account = this.#account;
     const { method, isItem } = request;
     const deadline = this.#deadline ?? new Deadline(account.deadlineMs);
-    // The query may be that of the service's next_page_uri.
-    const path = account.shown(request.path, (own) => own);
+    // The query may be that of the service's next_page_uri. Other secrets are not searched for: it would cost each
+    // request, also one that succeeds.
+    const path = account.shown(request.path, (text) => text);
     const tries = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
-    if (deadline.leftMs <= 0) throw this.#errorOf(tooLate, isItem, tries);
+    const context = { account, isItem, hidesTexts: this.#hidesTexts };
+    if (deadline.leftMs <= 0) throw errorOf(tooLate, tries, context);
     let firstAt: number | undefined;
     let retries = 0;
     for (;;) {
       const turn = account.pace.turn(deadline.ms, showTurn(account));
       const startedAt = await deadline.waitFor(turn);
-      if (startedAt === undefined)
-        throw this.#errorOf(refusedFor(account.pace.heldMs), isItem, tries);
+      if (startedAt === undefined) throw errorOf(refusedFor(account.pace.heldMs), tries, context);
       firstAt ??= startedAt;
       tries.attempts += 1;
-      const outcome = await account.try(request, deadline, startedAt);
+      const outcome = await account.sendOnce(request, deadline, startedAt);
       tries.elapsedMs = Math.round(performance.now() - firstAt);
       const { status, code } = outcome;
       const took = `${Math.round(performance.now() - startedAt)} ms, attempt ${tries.attempts}`;
       debug("%s %s %s %s", method, path, status ?? code, took);
       if (isSuccess(outcome)) return { json: outcome.json, tries };
-      // The next turn of all requests waits.
+      // `Pace` makes the next turn of each request wait.
       if (status === 429 && account.pace.refusedMs < deadline.ms) continue;
       tries.ambiguous ||= method !== "GET" && mayBeDone(outcome);
       retries += 1;
       const ms = this.#pauseBefore(retries, outcome, tries, deadline);
-      if (ms === undefined) throw this.#errorOf(outcome, isItem, tries);
+      if (ms === undefined) throw errorOf(outcome, tries, context);
       const show = showRetry(account, { method, isItem, path }, outcome, retries);
-      await pause(ms, account.signal, show);
+      await pause(ms, account.options.signal, show);
     }
   }
 
-  /** The pause before another try, in milliseconds; undefined when there is none. */
+  /** The pause before another try, in milliseconds; undefined when there is no other try. */
   #pauseBefore(
     retries: number,
     outcome: Outcome,
@@ -220,25 +220,11 @@ export class Client {
     { leftMs }: Deadline,
   ): number | undefined {
     const { maxRetries, clockSkewMs, hasWritten } = this.#account;
-    const isEnded = !canRetry(method, outcome) || retries > maxRetries;
-    const isConnected = outcome.status !== undefined || outcome.wasSent;
-    const maxMs =
-      isConnected || hasWritten ? leftMs : Math.min(leftMs, maxRetryMsBeforeWrite - elapsedMs);
+    if (!canRetry(method, outcome) || retries > maxRetries) return undefined;
+    // A plan, or a run that has changed nothing yet, fails soon where there is no connection.
+    const failsSoon = !mayHaveArrived(outcome) && !hasWritten;
+    const maxMs = failsSoon ? Math.min(leftMs, maxRetryMsBeforeWrite - elapsedMs) : leftMs;
     const ms = pauseMs(outcome, retries, clockSkewMs);
-    return isEnded || ms >= maxMs ? undefined : ms;
-  }
-
-  #errorOf(outcome: Outcome, isItem: boolean, tries: Attempted) {
-    const account = this.#account;
-    return errorOf(outcome, tries, {
-      isItem,
-      nameOf: account.nameOf,
-      hasCaFile: account.hasCaFile,
-      host: this.baseUrl.host,
-      proxy: account.transport.proxy?.variable,
-      askedMs: askedMs(outcome, account.clockSkewMs),
-      hidesTexts: this.#hidesTexts,
-      shown: (text) => account.shown(text),
-    });
+    return ms < maxMs ? ms : undefined;
   }
 }

@@ -30,7 +30,7 @@ export type Page<Wire> = Wire[] & {
   isLast?: boolean;
 };
 
-/** The schema of the answer about one object: a cache may answer with another one. */
+/** The schema of the answer about the object with this id: a cache may answer with another one. */
 const about = <Wire>(id: string, schema: AnswerSchema<Wire>): AnswerSchema<Wire> => {
   const same = v.check((found: string) => found === id, "is that of another object");
   return v.pipe(v.looseObject({ id: v.pipe(v.string(), same) }) as AnswerSchema, schema);
@@ -42,8 +42,8 @@ export function endpointsOf<Wire, Create extends object, Update extends object =
   collection: string,
   schema: AnswerSchema<Wire>,
 ): Endpoints<Wire, Create, Update> {
-  const pages = (client: Client) =>
-    pagesOf(client, path, collection, usable(collection, schema, []));
+  const pages = (client: Client, leftOut: string[] = []) =>
+    pagesOf(client, path, collection, usableItems(collection, schema, leftOut));
   return {
     create: (client, body) => client.post(path, body, schema),
     get: async (client, id) => client.get(pathOfId(path, id), about(id, schema)),
@@ -51,8 +51,7 @@ export function endpointsOf<Wire, Create extends object, Update extends object =
     delete: async (client, id) => client.delete(pathOfId(path, id)),
     async *list(client, warn) {
       const leftOut: string[] = [];
-      const items = usable(collection, schema, leftOut);
-      for await (const page of pagesOf(client, path, collection, items)) yield* page;
+      for await (const page of pages(client, leftOut)) yield* page;
       const what = `${leftOut.length} of ${collection} can't be used, and are left out`;
       if (leftOut.length > 0) client.tell(`${what}: ${leftOut.join(", ")}`, warn);
     },
@@ -80,16 +79,14 @@ const pageLength = 100;
 /** How many pages of a list are read: a service may name a next page without end. */
 const mostPages = 1000;
 
-/** Takes the items of a page that can be used, and notes the others: by the id or, without one, by the place. */
-const usable = <Wire>(collection: string, schema: AnswerSchema<Wire>, leftOut: string[]) =>
+/** Takes the items of a page that can be used. Adds the others to `leftOut`, by the id or, without one, by the place. */
+const usableItems = <Wire>(collection: string, schema: AnswerSchema<Wire>, leftOut: string[]) =>
   v.transform((items: unknown[]) =>
     items.flatMap((item, place) => {
       const read = readAnswer(schema, item);
       if ("answer" in read) return [read.answer];
-      const { field, reason } = read.unusable;
-      // The id is checked first: when another field is wrong, it is right.
-      const id = field && field !== "id" && (item as { id: string }).id;
-      leftOut.push(`${id || `${collection}[${place}]`} (${`${field} ${reason}`.trim()})`);
+      const { field, reason, objectId = `${collection}[${place}]` } = read.unusable;
+      leftOut.push(`${objectId} (${`${field} ${reason}`.trim()})`);
       return [];
     }),
   );
@@ -99,16 +96,13 @@ async function* pagesOf<Wire>(
   client: Client,
   path: string,
   collection: string,
-  itemsOf: v.PipeItem<unknown[], Wire[], v.BaseIssue<unknown>>,
+  usable: v.PipeItem<unknown[], Wire[], v.BaseIssue<unknown>>,
 ): AsyncGenerator<Page<Wire>, void, undefined> {
-  const few = v.maxLength<unknown[], number, string>(
-    pageLength,
-    `has more than ${pageLength} items`,
-  );
-  const items = v.pipe(v.array(v.unknown()), few, itemsOf);
+  const tooMany = `has more than ${pageLength} items`;
+  const items = v.pipe(v.array(v.unknown()), v.maxLength(pageLength, tooMany), usable);
   const page = v.pipe(
     v.unknown(),
-    // Services in Go answer null for an empty collection.
+    // Services in Go answer null for an empty collection. That it is a page, its URI shows.
     v.transform((answer) => {
       const { [collection]: found, uri } = Object(answer) as Record<string, unknown>;
       const isEmpty = found === null && typeof uri === "string";

@@ -58,7 +58,7 @@ export const objectOf = (entries: v.ObjectEntries) => {
   return v.pipe(noList, v.strictObject(entries, message));
 };
 
-const write = "a host name, a colon and a port, such as app.example.com:443";
+const form = "a host name, a colon and a port, such as app.example.com:443";
 const wrongPort = "has a wrong port: it is a number from 1 to 65535, without zeros before it";
 const label = "(?!-)[\\w-]{1,63}(?<!-)";
 
@@ -70,11 +70,11 @@ const hostport = v.pipe(
       "has a line break, or a character that is not ASCII: remove it, or write the name as DNS has it (xn--…)",
     ],
     unset,
-    [/^[^:]*:?$/, `has no port: write ${write}`],
+    [/^[^:]*:?$/, `has no port: write ${form}`],
     // A colon, and no other colon and no path behind it: what is left is the port.
     [
       new RegExp(`^(?!(?=[^:]{1,253}:)(\\*\\.)?${label}(\\.${label})*:[^:/]*$)`),
-      `is no hostport: write only ${write}, or *.example.com:443 for all names of one more label`,
+      `is no hostport: write only ${form}, or *.example.com:443 for all names of one more label`,
     ],
     [/:(?![1-9]\d{0,4}$)/, wrongPort],
   ]),

@@ -52,6 +52,11 @@ export function isSuccess(outcome: Outcome): outcome is Answer {
   return outcome.status !== undefined && outcome.status >= 200 && outcome.status < 300;
 }
 
+/** Whether the request may have reached the service. */
+export function mayHaveArrived(outcome: Outcome): boolean {
+  return outcome.status !== undefined || outcome.wasSent;
+}
+
 /**
  * Whether the service may have done a write although the answer is no success. Only a 4xx other
  * than 408 proves that the write was not done: a proxy may answer 408 or any 5xx after the service
@@ -88,8 +93,8 @@ export function canRetry(method: string, outcome: Outcome): boolean {
  * The pause before the next try, in milliseconds: exponential backoff with full jitter, or what the service asks for if
  * that is longer.
  */
-export function pauseMs(outcome: Outcome, attempts: number, clockSkewMs: number): number {
-  const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** (attempts - 1));
+export function pauseMs(outcome: Outcome, retries: number, clockSkewMs: number): number {
+  const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** (retries - 1));
   return Math.max(Math.ceil(Math.random() * backoffMs), askedMs(outcome, clockSkewMs) ?? 0);
 }
 
@@ -106,10 +111,12 @@ export function askedMs(outcome: Outcome, clockSkewMs: number): number | undefin
   // Services tell the reset with each answer.
   const resets = status === 429 ? ["ratelimit-reset", "x-ratelimit-reset"] : [];
   const names = ["retry-after", ...resets];
-  const text = names.map((name) => headers[name]).find((value) => value !== undefined);
-  const seconds = Number(/^\s*([\d.]+)\s*s?\s*$/.exec(String(text))?.[1]);
-  const epochMs = seconds > leastEpochMs ? seconds : seconds * 1000;
-  const time = seconds > leastEpoch ? epochMs : Date.parse(String(text));
-  const ms = seconds <= leastEpoch ? seconds * 1000 : time - Date.now() - clockSkewMs;
+  const text = String(names.map((name) => headers[name]).find((value) => value !== undefined));
+  // Not a number where the text is a date, or there is none.
+  const number = Number(/^\s*([\d.]+)\s*s?\s*$/.exec(text)?.[1]);
+  const isDuration = number <= leastEpoch;
+  const epochMs = number > leastEpochMs ? number : number * 1000;
+  const time = Number.isNaN(number) ? Date.parse(text) : epochMs;
+  const ms = isDuration ? number * 1000 : time - Date.now() - clockSkewMs;
   return ms > 0 ? ms : undefined;
 }

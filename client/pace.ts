@@ -20,6 +20,7 @@ export async function pause(ms: number, signal?: AbortSignal, show?: ShowWait): 
   for (let left = ms; left >= 1; left = endsAt - performance.now()) {
     if (left >= minShownMs) show?.(Math.ceil(left / 1000));
     await setTimeout(Math.min(left, showEveryMs), undefined, { signal }).catch((error) => {
+      // Node.js throws an error of its own when the signal is aborted.
       throw signal?.aborted ? signal.reason : error;
     });
   }
@@ -29,11 +30,12 @@ export async function pause(ms: number, signal?: AbortSignal, show?: ShowWait): 
 /** The hold after a refusal that names no time. It doubles with each one that follows. */
 const firstHoldMs = 1000;
 const longestHoldMs = 32_000;
-/** The rates after a refusal, in requests a second, and the part of it by which each answer makes the rate faster. */
-const slowest = 0.5;
-const unmeasured = 2;
-const fastest = 20;
-const faster = 0.02;
+/** The rates after a refusal, in requests a second. */
+const slowestRate = 0.5;
+const unmeasuredRate = 2;
+const fastestRate = 20;
+/** By which part of the rate each answer makes it faster. */
+const gain = 0.02;
 
 /** {@link ShowWait} of the wait until a request may start, and whether refusals are its cause. */
 export type ShowTurn = (seconds: number | undefined, isRefused: boolean) => void;
@@ -78,9 +80,10 @@ export class Pace {
   }
 
   /**
-   * Resolves when the request may start, with the time. {@link took} or {@link refused} tells what became of it.
+   * Waits until the request may start. After its answer, call {@link took} or {@link refused}.
    *
-   * @returns Undefined when the service will have taken no request for the deadline before the request may start.
+   * @returns The time of the start. Undefined to give up: at the end of the present hold, the service will have refused
+   * all requests for as long as the deadline.
    */
   async turn(deadlineMs = Number.POSITIVE_INFINITY, show?: ShowTurn): Promise<number | undefined> {
     const ticket = this.#asked++;
@@ -93,12 +96,13 @@ export class Pace {
           show?.(Math.ceil(wait.ms / 1000), wait.isRefused);
           shownAt = now;
         }
-        // The rate may get faster meanwhile.
+        // At most a second, because the rate may get faster meanwhile.
         await pause(Math.min(wait.ms, 1000), this.signal);
       }
     } finally {
+      // Also for a request that gives up or is aborted: those behind it move on.
       this.#started += 1;
-      if (shownAt > 0) show?.(undefined, false);
+      if (Number.isFinite(shownAt)) show?.(undefined, false);
     }
     this.#lastStart = performance.now();
     this.#starts.push(this.#lastStart);
@@ -110,40 +114,45 @@ export class Pace {
   #waitOf(ticket: number): { ms: number; isRefused: boolean } {
     const now = performance.now();
     const ahead = ticket - this.#started;
-    const { length } = this.#starts;
-    // The start that must be a minute ago.
-    const old = length + ahead - this.requestsPerMinute;
-    const isFull = this.requestsPerMinute > 0 && old >= 0;
-    const freeAt = Number(this.#starts[old % length]) + windowMs * (1 + Math.floor(old / length));
+    const ownLimitUntil = this.#ownLimitUntil(ahead) ?? now;
     const gapMs = 1000 / this.#rate;
-    const ownLimitAt = isFull ? freeAt : now;
     const slowedUntil = Math.max(
       this.#heldUntil + ahead * gapMs,
       this.#lastStart + (ahead + 1) * gapMs,
     );
-    // Those before it start first, also where they may start at the same time.
-    const ms = Math.max(Math.max(ownLimitAt, slowedUntil) - now, Math.min(ahead, 1));
-    return { ms, isRefused: slowedUntil > ownLimitAt };
+    // Those ahead of it start first, also where they may start at the same time.
+    const leastMs = ahead > 0 ? 1 : 0;
+    const ms = Math.max(ownLimitUntil - now, slowedUntil - now, leastMs);
+    return { ms, isRefused: slowedUntil > ownLimitUntil };
   }
 
-  /** Notes that the service has taken a request. One that was under way at a refusal says nothing of what comes after. */
+  /** Until when the own limit holds back the request with so many others ahead of it; undefined: it does not. */
+  #ownLimitUntil(ahead: number): number | undefined {
+    const { length } = this.#starts;
+    // The place among all starts of the one that must be a minute ago: it may be one of those ahead.
+    const place = length + ahead - this.requestsPerMinute;
+    if (this.requestsPerMinute === 0 || place < 0) return undefined;
+    const minutes = 1 + Math.floor(place / length);
+    return Number(this.#starts[place % length]) + minutes * windowMs;
+  }
+
+  /** The service has taken a request. One that started before a refusal says nothing of what comes after it. */
   took(startedAt: number): void {
     const now = performance.now();
     this.#taken.push(now);
-    while (now - Number(this.#taken[0]) > minuteMs) this.#taken.shift();
+    this.#forgetBefore(now - minuteMs);
     if (startedAt < this.#slowedAt) return;
 
     // The refusals are over.
     this.#refusedSince = undefined;
     this.#holdMs = 0;
 
-    // Each answer makes the rate a little faster.
     if (this.#rate === Number.POSITIVE_INFINITY) return;
-    this.#rate = Math.min(fastest, this.#rate + faster * Math.max(1, this.#rate));
+    this.#rate = Math.min(fastestRate, this.#rate + gain * Math.max(1, this.#rate));
   }
 
   /**
-   * Notes that the service has refused a request for its rate.
+   * The service has refused a request for its rate.
    *
    * @param startedAt The time of {@link turn}: of those that were under way together, the first one counts.
    * @param askedMs How long the service asks to wait, if it says so.
@@ -153,10 +162,8 @@ export class Pace {
     this.#refusedSince ??= now;
     if (startedAt >= this.#slowedAt) {
       this.#slowedAt = now;
-      while (now - Number(this.#taken[0]) > minuteMs) this.#taken.shift();
-      const slowed = this.#rate === Number.POSITIVE_INFINITY ? 0 : 0.7 * this.#rate;
-      const measured = (0.9 * this.#taken.length * 1000) / minuteMs || unmeasured;
-      this.#rate = Math.min(fastest, Math.max(slowest, slowed, measured));
+      this.#forgetBefore(now - minuteMs);
+      this.#rate = this.#slowedRate();
       this.#holdMs = Math.min(longestHoldMs, 2 * this.#holdMs || firstHoldMs);
       // A minute after the first one of the last minute, its turn is free again.
       const minuteOverMs = Number(this.#taken[0] ?? Number.POSITIVE_INFINITY) + windowMs - now;
@@ -164,6 +171,17 @@ export class Pace {
         this.#heldUntil = now + Math.max(firstHoldMs, Math.min(this.#holdMs, minuteOverMs));
     }
     this.#heldUntil = Math.max(this.#heldUntil, now + (askedMs ?? 0));
+  }
+
+  #forgetBefore(time: number): void {
+    while (Number(this.#taken[0]) < time) this.#taken.shift();
+  }
+
+  /** Nine tenths of the rate at which the service took requests; after another refusal, no less than 0.7 of the rate. */
+  #slowedRate(): number {
+    const slowed = this.#rate === Number.POSITIVE_INFINITY ? 0 : 0.7 * this.#rate;
+    const measured = (0.9 * this.#taken.length * 1000) / minuteMs || unmeasuredRate;
+    return Math.min(fastestRate, Math.max(slowestRate, slowed, measured));
   }
 }
 

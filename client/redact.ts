@@ -17,18 +17,22 @@ export function formsOf(apiKey: string): string[] {
   return [apiKey, json, encodeURIComponent(apiKey), base64, base64url];
 }
 
-/** A copy of a JSON value with other texts; each is given with the name of its field. */
-export function withTexts(
+/**
+ * A copy of a JSON value with each text replaced, also the names of fields. `replace` gets a text and the field that
+ * has it; `""` for a name.
+ */
+export function mapTexts(
   value: unknown,
-  write: (text: string, field: string) => string,
+  replace: (text: string, field: string) => string,
   field = "",
 ): unknown {
-  if (typeof value === "string") return write(value, field);
+  if (typeof value === "string") return replace(value, field);
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => withTexts(item, write, field));
-  const named = ([name, item]: [string, unknown]) =>
-    [write(name, ""), withTexts(item, write, name)] as const;
-  return Object.fromEntries(Object.entries(value).map(named));
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, replace, field));
+  const parts = Object.entries(value);
+  return Object.fromEntries(
+    parts.map(([name, item]) => [replace(name, ""), mapTexts(item, replace, name)]),
+  );
 }
 
 /** Whether a text holds a private key in PEM, also with lost line breaks or typographic hyphens. */
@@ -41,10 +45,10 @@ const block =
 const minLineLength = 16;
 
 /**
- * Gives a function that cuts private keys out of a field of an answer: each in PEM and, but in the chain, each line of
- * the key in the request. A line that the chain also has is public: both hold the modulus of an RSA key.
+ * Makes a function that cuts private keys out of a field of an answer: all in PEM, and the lines of the request's key.
+ * A line that the chain also has is public, because both hold the modulus of an RSA key: it stays.
  */
-export function withoutPrivateKeys(request: object = {}): (text: string, field: string) => string {
+export function cutterOfPrivateKeys(request: object = {}): (text: string, field: string) => string {
   const { private_key_pem = "", certificate_pem = "" } = request as Record<string, string>;
   const chain = certificate_pem.replace(/\s/g, "");
   const lines = private_key_pem

@@ -78,7 +78,7 @@ export const flag = <const Name extends string>(wire: Name, otherwise: boolean) 
   write: (value: boolean) => value,
 });
 
-/** The id of another resource, which a program must give. An answer has a reference, by another name. */
+/** The id of another resource, which a program must give: `wire` in a request. In an answer, `answer` is a reference. */
 export const id = <const Wire extends string, const Answer extends string>(
   wire: Wire,
   answer: Answer,
@@ -91,7 +91,7 @@ export const id = <const Wire extends string, const Answer extends string>(
   write: (value: string) => value,
 });
 
-/** The ids of other resources, which a program must give. An answer has references, by another name. */
+/** The ids of other resources, which a program must give: `wire` in a request. In an answer, `answer` has references. */
 export const ids = <const Wire extends string, const Answer extends string>(
   wire: Wire,
   answer: Answer,
@@ -104,7 +104,10 @@ export const ids = <const Wire extends string, const Answer extends string>(
   write: (value: string[]) => value,
 });
 
-/** A part with fields of its own. A request replaces it as a whole. */
+/**
+ * An object inside the object, with fields of its own. A request replaces it as a whole. The casts state types that
+ * TypeScript can't compute: all it knows of the fields here is that they are a table.
+ */
 export const part = <const Name extends string, T extends Table>(wire: Name, fields: T) => ({
   answer: wire,
   schema: v.nullish<AnswerSchema<Shown<AnswerOf<T>>>>(answers.object(answersOf(fields)) as never),

@@ -64,18 +64,18 @@ export function answersOf<T extends Table>(table: T): AnswerSchemas<T> {
 
 /** What a request sends of some properties. */
 export function bodyOf<T extends Table>(table: T, properties: object): BodyOf<T> {
-  const given = new Map(Object.entries(properties));
+  const given = properties as Record<string, unknown>;
   const parts = inputRows(table)
-    .filter(([name]) => (given.get(name) ?? undefined) !== undefined)
-    .map(([name, { wire, write }]) => [wire, write(given.get(name) as never)]);
+    .filter(([name]) => given[name] != null)
+    .map(([name, { wire, write }]) => [wire, write(given[name] as never)]);
   return Object.fromEntries(parts);
 }
 
 /** What state has of an answer. */
 export function stateOf<T extends Table>(table: T, answer: object): StateOf<T> {
-  const found = new Map(Object.entries(answer));
+  const found = answer as Record<string, unknown>;
   const parts = Object.entries(table)
-    .map(([name, row]) => [name, row.read(found.get(row.answer) as never)])
+    .map(([name, row]) => [name, row.read(found[row.answer] as never)])
     .filter(([, value]) => value !== undefined);
   return Object.fromEntries(parts);
 }
@@ -88,8 +88,9 @@ export function wantedOf(table: Table, inputs: Record<string, unknown>): Record<
 
 /** The names of what state has: whether each always has a value, or may be null. */
 export function stateNamesOf<T extends Table>(table: T): StateNamesOf<T> {
-  const nameOf = ({ read }: Field) => (read(undefined as never) === null ? "nullable" : "always");
-  const names = Object.entries(table).map(([name, row]) => [name, nameOf(row)]);
+  // A row reads what is missing in an answer as null, or as the value that stands for it.
+  const formOf = ({ read }: Field) => (read(undefined as never) === null ? "nullable" : "always");
+  const names = Object.entries(table).map(([name, row]) => [name, formOf(row)]);
   return Object.fromEntries(names);
 }
 type StateNamesOf<T extends Table> = {

@@ -4,7 +4,7 @@ import type { AxiosInstance } from "axios";
 import type { ClientOptions } from "./options";
 import { type Answer, alertIn, type Outcome, wantsCertificate } from "./outcome";
 import { proxyFor } from "./proxy";
-import { formsOf, withoutPrivateKeys, withoutSecrets, withTexts } from "./redact";
+import { cutterOfPrivateKeys, formsOf, mapTexts, withoutSecrets } from "./redact";
 
 /** Loaded with the first request: many plans, and programs without lookups, make none. */
 const axios = () => require("axios") as typeof import("axios");
@@ -51,7 +51,7 @@ export class Transport {
   /** Sends a request once and waits for the answer, without keys in it, until the signal is aborted. */
   async send({ method, path, body }: Request, signal: AbortSignal): Promise<Outcome> {
     this.#http ??= this.#connect();
-    const { options } = this.#http.defaults.httpsAgent;
+    const { options: agentOptions } = this.#http.defaults.httpsAgent;
     try {
       const { status, headers, data, request } = await this.#http.request<string>({
         method,
@@ -60,7 +60,7 @@ export class Transport {
         ...(body && { headers: { "Content-Type": "application/json" } }),
         signal,
         // Of a proxy that does not answer, axios keeps the connection, and so the process, for ever.
-        ...(this.proxy && { httpsAgent: new Agent({ ...options, signal }) }),
+        ...(this.proxy && { httpsAgent: new Agent({ ...agentOptions, signal }) }),
       });
       // The service answers through TLS. A proxy that does not connect to it has passed nothing on.
       if (request?.socket && !request.socket.encrypted) return this.#refusedByProxy(status);
@@ -119,14 +119,14 @@ export class Transport {
   /** The answer to a request with this body, without keys: a service may quote one. */
   #parsed(text: string, body?: object): Pick<Answer, "json" | "text"> {
     if (text.trim() === "") return { json: null };
-    const withoutPrivate = withoutPrivateKeys(body);
-    const open = (one: string, field: string) =>
-      withoutPrivate(withoutSecrets(one, this.keyForms), field);
+    const withoutPrivateKeys = cutterOfPrivateKeys(body);
+    const withoutKeys = (one: string, field: string) =>
+      withoutPrivateKeys(withoutSecrets(one, this.keyForms), field);
     try {
-      // Not the raw text: JSON can write a sign in several ways.
-      return { json: withTexts(JSON.parse(text), open) };
+      // Not in the raw text: JSON can write a character in several ways.
+      return { json: mapTexts(JSON.parse(text), withoutKeys) };
     } catch {
-      return { json: undefined, text: open(text, "").slice(0, maxTextLength) };
+      return { json: undefined, text: withoutKeys(text, "").slice(0, maxTextLength) };
     }
   }
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { formsOf, withoutPrivateKeys, withoutSecrets } from "../client/redact";
+import { cutterOfPrivateKeys, formsOf, withoutSecrets } from "../client/redact";
 import { makeCertificate } from "../emulator/pki";
 
 /* Which secrets are cut out of the texts of a service, in which forms, and what stays as it is. */
@@ -42,7 +42,7 @@ describe("an answer", () => {
     ["with a damaged start", `a ${key.slice(3)}`, "a [secret]"],
   ] as const) {
     it(`C50: has in no field a private key ${form}`, () => {
-      assert.equal(withoutPrivateKeys()(text, "certificate_pem"), rest);
+      assert.equal(cutterOfPrivateKeys()(text, "certificate_pem"), rest);
     });
   }
 
@@ -52,7 +52,7 @@ describe("an answer", () => {
       const { certificatePem: certificate_pem, privateKeyPem: private_key_pem } = made;
       const linesOf = (pem: string) => pem.split("\n").slice(1, -2);
       const [chain, lines] = [linesOf(certificate_pem), linesOf(private_key_pem)];
-      const open = withoutPrivateKeys({ certificate_pem, private_key_pem });
+      const open = cutterOfPrivateKeys({ certificate_pem, private_key_pem });
       for (const sign of ["", " ", "\n", "\\n", '", "']) {
         const rest = open(lines.join(sign), "msg")
           .replaceAll("[secret]", "")
@@ -73,14 +73,14 @@ describe("an answer", () => {
   it("C50: keeps a line that the chain of the request also has, which is public", () => {
     const [shared, own] = ["modulus+".repeat(8), "exponent".repeat(8)];
     const certificate_pem = `head${shared.slice(0, 20)}\n${shared.slice(20)}tail`;
-    const open = withoutPrivateKeys({ certificate_pem, private_key_pem: `${shared}\n${own}` });
+    const open = cutterOfPrivateKeys({ certificate_pem, private_key_pem: `${shared}\n${own}` });
     assert.equal(open(`${shared} ${own}`, "msg"), `${shared} [secret]`);
     assert.equal(open(own, "certificate_pem"), own);
   });
 });
 
 it("C91: private keys are looked for in proportion to the text", () => {
-  const open = withoutPrivateKeys({ private_key_pem: "x1".repeat(32) });
+  const open = cutterOfPrivateKeys({ private_key_pem: "x1".repeat(32) });
   for (const unit of [`${"x1".repeat(31)} `, "x1", "-", "BEGIN PRIVATE KEY "]) {
     const text = unit.repeat(12_000_000 / unit.length);
     const { user } = process.cpuUsage();
