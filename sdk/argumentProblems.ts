@@ -20,6 +20,7 @@ export function argumentProblems(resource: pulumi.runtime.MockResourceArgs): str
     .filter(([key]) => !/^(__.*|connection)$/.test(key))
     .map(([key, value]) => [key, unwrapRpcSecret(value)]);
   const args = prune(kind, Object.fromEntries(own));
+  // An import is checked as an update of what is there: its key may be omitted.
   const { problems } = kind.check(args, inputs[importKey] && args, new Date());
   const isSecret = (key: string) => isRpcSecret(inputs[key]);
   const texts = textsOf([...problemsOfShape(kind, args), ...problems], isSecret, inputs[filesKey]);

@@ -19,13 +19,12 @@ export function checkConnection(connection: unknown): Configuration {
   const config = pulumi.runtime.allConfig();
   const configuration = new Configuration(connection, (key) => config[key]);
   const apiKey = configuration.setting("apiKey");
-  const isPlain = apiKey.inConfig !== undefined && !isConfigSecret(apiKey.configKey);
-  const before = `${connection}:`;
-  const names = Object.keys(config).flatMap((key) =>
-    key.startsWith(before) ? key.slice(before.length) : [],
-  );
+  const isInPlainText = apiKey.inConfig !== undefined && !isConfigSecret(apiKey.configKey);
+  const prefix = `${connection}:`;
+  const keys = Object.keys(config).filter((key) => key.startsWith(prefix));
+  const names = keys.map((key) => key.slice(prefix.length));
   const problem =
-    (isPlain ? apiKey.whySecret : undefined) ??
+    (isInPlainText ? apiKey.whySecret : undefined) ??
     configuration.unknown(names, pulumi.getProject()) ??
     // A unit test reaches no account.
     (mocks() ? undefined : configuration.problem);

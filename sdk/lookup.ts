@@ -59,15 +59,15 @@ export function lookUpOutput<Result>(
 ): pulumi.Output<Result> {
   const output = pulumi.output(args);
   const inputs = pulumi.all([output, dependsOn]);
-  const ids = inputs.apply(async ([, needed]) => {
-    const named = [needed].flat().filter(pulumi.Resource.isInstance);
+  const idsOfNeeded = inputs.apply(async ([, dependencies]) => {
+    const named = [dependencies].flat().filter(pulumi.Resource.isInstance);
     return pulumi.all(await idsOf([...named, ...(await pulumi.getAllResources(inputs))]));
   });
-  return ids.apply((all) =>
+  return idsOfNeeded.apply((ids) =>
     output.apply(async (known) => {
       const isSecret = await pulumi.isSecret(output);
-      // What it needs may be changed by another package.
-      const since = Object.keys(all).length > 0 ? performance.now() : undefined;
+      // What it needs may be of another package, whose changes the list of before does not show.
+      const since = Object.keys(ids).length > 0 ? performance.now() : undefined;
       return lookUp<Result>(name, known, { isSecret, since });
     }),
   );

@@ -19,8 +19,6 @@ export class Program {
   readonly run = new Run((key) => pulumi.runtime.getConfig(key));
   /** The settings of each connection, where they are right. */
   readonly configurations = new Map<string, Configuration>();
-  /** The folders from which this package was found. */
-  readonly resolvableFrom = new Set<string>();
   /** What its edges declare, by connection. */
   readonly hostports = new Map<string, DeclaredHostports>();
   /** Which resource has or imports an object, by kind and connection, and by id or import option. */
@@ -33,8 +31,8 @@ const programs = new WeakMap<object, Program>();
 
 /** The running program: that of the stack or, in a component's program, of Pulumi's store. Without both, a new one. */
 export function program(): Program {
-  const of = pulumi.runtime.getStackResource() ?? ownStore();
-  const known = (of && programs.get(of)) ?? new Program();
-  if (of) programs.set(of, known);
+  const key = pulumi.runtime.getStackResource() ?? ownStore();
+  const known = (key && programs.get(key)) ?? new Program();
+  if (key) programs.set(key, known);
   return known;
 }

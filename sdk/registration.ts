@@ -20,26 +20,12 @@ interface Registered {
 /**
  * The registration of a resource, from its constructor. A base class would be less code, but Pulumi
  * takes the fifth frame of the stack for the line of the program, and state has that line.
- *
- * @example
- * const registration = new Registration({ kind, provider }, name, args, opts);
- * try {
- *   super(registration.token, name, registration.properties, registration.options);
- * } catch (error) {
- *   throw registration.traces.end(error);
- * }
- * registration.done(this);
  */
 export class Registration {
   readonly token: string;
-  /**
-   * The arguments, the provider's code as text, and a key for each output. Every state has that text, so it
-   * never changes.
-   */
   readonly properties: pulumi.Inputs;
-  /** Without `import`: the engine can't import dynamic resources, so the provider does it. */
   readonly options: pulumi.CustomResourceOptions;
-  readonly traces: PausedTraces;
+  readonly pausedTraces: PausedTraces;
   readonly #kind: Kind;
   readonly #owner: Owner;
   readonly #program = program();
@@ -52,32 +38,36 @@ export class Registration {
   ) {
     const { connection = defaultConnection } = args;
     checkConnection(connection);
-    checkResolvable(this.#program);
+    checkResolvable();
     if (imported === "") {
       throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
     }
-    const secrets = (kind.secrets ?? []).filter((name) => args[name] !== undefined);
+    const givenSecrets = (kind.secrets ?? []).filter((name) => args[name] !== undefined);
     const outputs = [...Object.keys(kind.stateNames), "connection", "accountTag"];
     this.#kind = kind;
     this.#owner = { kind: `${kind.name} ${connection}`, name, imported };
     this.token = typeToken(kind.name);
     this.properties = {
+      // Pulumi makes an output of each property.
       ...Object.fromEntries(outputs.map((output) => [output, undefined])),
       ...args,
-      ...Object.fromEntries(secrets.map((name) => [name, pulumi.secret(args[name])])),
+      ...Object.fromEntries(givenSecrets.map((name) => [name, pulumi.secret(args[name])])),
       ...timeoutsOf(options.customTimeouts),
+      // The provider imports the object: the engine can't import a dynamic resource, so it is not given the option.
       ...(imported && { [importKey]: imported }),
       // A `get` manages nothing.
-      ...(!options.id && { [secretsKey]: secretsOf(args, secrets) }),
+      ...(!options.id && { [secretsKey]: secretsOf(args, givenSecrets) }),
+      // Every state has this text, so it never changes.
       __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
     };
     this.options = options;
-    this.traces = new PausedTraces();
+    this.pausedTraces = new PausedTraces();
   }
 
+  /** Does what needs the registered resource. */
   done(resource: pulumi.CustomResource): void {
     const { stateNames, secrets = [] } = this.#kind;
-    this.traces.end();
+    this.pausedTraces.end();
     // A `get` manages nothing.
     if (!this.options.id) this.#claimObject(resource);
     const outputs = resource as unknown as Record<string, pulumi.Output<unknown>>;
@@ -94,12 +84,12 @@ export class Registration {
 
   /** Fails the program when another resource has the object, or is to import it. */
   #claimObject(resource: pulumi.CustomResource): void {
-    const [known, owner] = [this.#program, this.#owner];
-    if (owner.imported) refuseSharedObject(known, resource, owner, owner.imported);
+    const { imported } = this.#owner;
+    if (imported) refuseSharedObject(this.#program, resource, this.#owner, imported);
     resource.id.apply((id) => {
       // A plan changes nothing.
-      if (!pulumi.runtime.isDryRun()) known.changedAt = performance.now();
-      refuseSharedObject(known, resource, owner, id);
+      if (!pulumi.runtime.isDryRun()) this.#program.changedAt = performance.now();
+      refuseSharedObject(this.#program, resource, this.#owner, id);
     });
   }
 }

@@ -8,12 +8,12 @@ export async function secretsOf(args: pulumi.Inputs, known: readonly string[]): 
     .filter(([name]) => !known.includes(name))
     // A plain value has no output: Pulumi would make one of each of its parts.
     .flatMap(([name, value]) => asyncParts(value).map((part) => [name, part] as const));
-  // Of an argument that fails, the registration tells.
-  const isSecret = ([, part]: readonly [string, unknown]) =>
-    pulumi.isSecret(pulumi.output(part)).catch(() => true);
-  const marks = await Promise.all(parts.map(isSecret));
-  const secrets = parts.filter((_, index) => marks[index]).map(([name]) => name);
-  return [...new Set([...known, ...secrets])];
+  const secrets = parts.map(async ([name, part]) => {
+    // Of a part that fails, the registration tells.
+    const isSecret = await pulumi.isSecret(pulumi.output(part)).catch(() => true);
+    return isSecret ? [name] : [];
+  });
+  return [...new Set([...known, ...(await Promise.all(secrets)).flat()])];
 }
 
 /** The outputs and promises in a value, at any depth; not those of a resource, which may be a cycle. */

@@ -19,19 +19,19 @@ export function refuseSharedHostports(
   const { hostports: all } = program();
   const edges = all.get(connection) ?? new DeclaredHostports();
   all.set(connection, edges);
-  const problem = (known: unknown, isSecret = false) => {
-    const shared = edges.declare(Symbol(name), name, known, isSecret);
-    return shared && plainMessage(shared);
+  const problemWith = (known: unknown, isSecret = false) => {
+    const problem = edges.declare(Symbol(name), name, known, isSecret);
+    return problem && plainMessage(problem);
   };
   if (Array.isArray(hostports) && hostports.every((one) => typeof one === "string")) {
-    const shared = problem(hostports);
-    if (shared) throw new pulumi.RunError(shared);
+    const problem = problemWith(hostports);
+    if (problem) throw new pulumi.RunError(problem);
     return;
   }
   const output = pulumi.output(hostports);
   output.apply(async (known) => {
-    const shared = problem(known, await pulumi.isSecret(output));
-    if (shared) failLater(shared);
+    const problem = problemWith(known, await pulumi.isSecret(output));
+    if (problem) failLater(problem);
   });
 }
 
@@ -46,9 +46,9 @@ export function refuseSharedObject(
   object: string,
 ): void {
   const key = `${owner.kind} ${object}`;
-  const other = owners.get(key) ?? { ...owner, id };
-  owners.set(key, other);
+  const first = owners.get(key) ?? { ...owner, id };
+  owners.set(key, first);
   // Mocks may give each resource the same id.
-  const isShared = other.id !== id && (owner.imported || other.imported || !mocks());
-  if (isShared) failLater(textOfShared(other.name, owner.name, object));
+  const isShared = first.id !== id && (owner.imported || first.imported || !mocks());
+  if (isShared) failLater(textOfShared(first.name, owner.name, object));
 }

@@ -3,7 +3,7 @@ import { plainMessage } from "../client/plain";
 import { filesKey, listed } from "../provider/kinds/kind";
 import { misplacedTexts } from "../provider/kinds/shape";
 import { hostOf } from "../provider/values/hostport";
-import { covers, type SubjectAlternativeNames } from "../provider/values/names";
+import { covers } from "../provider/values/names";
 import { isObject } from "../provider/values/properties";
 import { readTextFile } from "../provider/values/textFile";
 import { isAsync, wrongForm } from "./args";
@@ -112,10 +112,13 @@ export interface SiteParts {
 /** The arguments of a site, without a file. */
 type CheckedArgs = TLSSiteArgs & { [filesKey]?: object };
 
-/** The inputs of a site in state: the arguments but those of its certificate. State has a key once, and no path. */
+/**
+ * The inputs of a site in state: the arguments but those of its certificate. The private key is in the state of the
+ * certificate alone, and a path in none.
+ */
 export function inputsOf(args: CheckedArgs): pulumi.Inputs {
-  const others: readonly string[] = [...certificateNames.flat(), filesKey];
-  return Object.fromEntries(Object.entries(args).filter(([name]) => !others.includes(name)));
+  const ofCertificate: readonly string[] = [...certificateNames.flat(), filesKey];
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !ofCertificate.includes(name)));
 }
 
 /** The children of a site. `checkedArgs` has accepted the arguments. */
@@ -232,24 +235,24 @@ function wrongMetadata({ metadata = {} }: TLSSiteArgs): string | undefined {
   return isValid ? undefined : "metadata must be a map: the site writes it as JSON";
 }
 
-/** The first text that can't be meant. The children have `owner` by another name. Of a path, its file tells. */
-function wrongText({
-  certificate,
-  chainFile,
-  keyFile,
-  ...others
-}: TLSSiteArgs): string | undefined {
+/**
+ * Why a text can't be the one that is meant. The check of a child would name another property: `owner` is a part of its
+ * `metadata`.
+ */
+function wrongText(args: TLSSiteArgs): string | undefined {
+  // The certificate has texts of its own, and a wrong path is told where its file is read.
+  const { certificate, chainFile, keyFile, ...others } = args;
   const [misplaced] = misplacedTexts(others);
   return misplaced && `${misplaced.path}: ${misplaced.reason}`;
 }
 
 function wrongCertificate(args: TLSSiteArgs): string | undefined {
-  const set = certificateNames.map((row) => row.filter((name) => args[name] != null));
-  const [first = [], ...more] = set.filter((row) => row.length > 0);
+  const given = certificateNames.map((way) => way.filter((name) => args[name] != null));
+  const [first, second] = given.filter((names) => names.length > 0);
   const ways = "certificate, certificatePem with privateKeyPem, or chainFile with keyFile";
-  if (first.length === 0) return `a certificate is missing: give ${ways}`;
-  if (more.length > 0) {
-    return `${first[0]} and ${more[0]?.[0]} both give a certificate: give only one of ${ways}`;
+  if (!first) return `a certificate is missing: give ${ways}`;
+  if (second) {
+    return `${first[0]} and ${second[0]} both give a certificate: give only one of ${ways}`;
   }
   if (args.certificate && !isOfKind(args.certificate, "TLSCertificate")) {
     return `certificate must be a TLSCertificate itself, not its id or another resource: give ${ways}`;
@@ -276,51 +279,46 @@ function wrongAccess(access: TLSSiteAccess): string | undefined {
   if (isPublic && restrictions.length > 0) {
     return "access is public and restricted: remove access.public, or all else of access";
   }
+  const isOpen = !isPublic && restrictions.length === 0;
   const isEmpty = restrictions.some((ids) => Array.isArray(ids) && ids.length === 0);
-  return isEmpty || (!isPublic && restrictions.length === 0) ? noAccess : undefined;
+  return isOpen || isEmpty ? noAccess : undefined;
 }
 
 /** Warns about the hostports of a site that its certificate is not valid for. Shows no secret one. */
 function warnOfUncovered(name: string, certificate: TLSCertificate, edge: TLSEdge): void {
   const { subjectAlternativeNames } = certificate;
   pulumi.all([edge.hostports, subjectAlternativeNames]).apply(async ([hostports, names]) => {
+    // The mocks of a unit test may leave out either.
+    if (!hostports || !names) return;
     const isSecret = await pulumi.isSecret(edge.hostports);
-    const found = uncovered(hostports ?? [], names).map((index) =>
-      isSecret ? `${name}.hostports[${index}]` : (hostports[index] ?? ""),
-    );
-    if (found.length === 0) return;
-    const { dnsNames = [], ips = [] } = names ?? {};
+    const uncovered = hostports.flatMap((hostport, index) => {
+      if (covers(names, hostOf(hostport))) return [];
+      return isSecret ? `${name}.hostports[${index}]` : hostport;
+    });
+    if (uncovered.length === 0) return;
+    const { dnsNames = [], ips = [] } = names;
     const text =
-      `the certificate is not valid for ${listed(found)}: clients will refuse the connection. ` +
+      `the certificate is not valid for ${listed(uncovered)}: clients will refuse the connection. ` +
       `It is valid for ${listed([...dnsNames, ...ips]) || "no name"}`;
     await pulumi.log.warn(plainMessage(text), edge);
   });
 }
 
-/** The indexes of the hostports that a certificate with these names is not valid for. */
-export function uncovered(
-  hostports: string[],
-  names: SubjectAlternativeNames | undefined,
-): number[] {
-  const indexes = [...hostports.keys()];
-  return names ? indexes.filter((index) => !covers(names, hostOf(hostports[index] ?? ""))) : [];
-}
-
 function readPemFile(site: string, name: Name, file: string): string {
-  const refuse = (reason: string) =>
+  const errorWith = (reason: string) =>
     new pulumi.RunError(`the certificate of the site ${site}: ${reason}`);
-  // The value may be a private key.
+  // The value may be a private key: no message shows it.
   if (file.includes("-----BEGIN"))
-    throw refuse(
+    throw errorWith(
       "chainFile and keyFile are paths: give PEM text as certificatePem and privateKeyPem",
     );
   try {
     const text = readTextFile(file);
     if (text.trim()) return text;
   } catch (error) {
-    throw refuse(`${name} ${file} ${(error as Error).message}`);
+    throw errorWith(`${name} ${file} ${(error as Error).message}`);
   }
-  throw refuse(`${name} ${file} is empty`);
+  throw errorWith(`${name} ${file} is empty`);
 }
 
 /** The program's metadata as JSON, with the added names if all fit. */
@@ -328,11 +326,11 @@ function metadataOf({ metadata = {}, owner }: TLSSiteArgs): pulumi.Output<string
   const { env } = process;
   return pulumi.all([metadata, owner]).apply(([metadata, owner]) => {
     const own = { ...metadata, ...(owner && { owner }) };
-    const known = {
+    const added = {
       environment: pulumi.getStack(),
       repository: env.GITHUB_REPOSITORY || env.CI_PROJECT_PATH,
     };
-    const parts = Object.entries({ ...known, ...own }).filter(([, value]) => value);
+    const parts = Object.entries({ ...added, ...own }).filter(([, value]) => value);
     const all = JSON.stringify(Object.fromEntries(parts));
     if (Buffer.byteLength(all) <= 4096) return all;
     return JSON.stringify(Object.fromEntries(parts.filter(([name]) => name in own)));

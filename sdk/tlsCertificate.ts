@@ -54,7 +54,8 @@ export class TLSCertificate extends pulumi.CustomResource {
     try {
       super(registration.token, name, registration.properties, registration.options);
     } catch (error) {
-      throw registration.traces.end(error);
+      // The registration pauses stack traces, which are slow: the error gets its own here.
+      throw registration.pausedTraces.end(error);
     }
     registration.done(this);
     if (opts.id === undefined) warnOfChain(this, this.certificatePem, args?.renewBeforeDays);

@@ -13,7 +13,7 @@ export class PausedTraces {
     Error.stackTraceLimit = 0;
   }
 
-  /** Allows traces again; gives an error that was thrown in between its trace. */
+  /** Allows traces again. Returns the error that was thrown meanwhile, with a trace. */
   end<E>(error?: E): E | undefined {
     Error.stackTraceLimit = this.#limit;
     if (error instanceof Error) Error.captureStackTrace(error, this.end);

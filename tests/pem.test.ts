@@ -234,6 +234,17 @@ describe("the inputs of a TLS certificate", () => {
     assert.equal(Chain.parse(long).certificates.length, 2);
   });
 
+  it("a name covers its host in any letter case, and a wildcard one more label", () => {
+    const names = { dnsNames: ["app.example.com", "*.Sub.example.com"], ips: ["10.0.0.1"] };
+    const covered = ["APP.example.com", "a.sub.example.com", "*.sub.example.com", "10.0.0.1"];
+    const others = ["cn", "sub.example.com", "a.b.sub.example.com", "10.0.0.2"];
+    const hosts = [...covered, ...others];
+    assert.deepEqual(
+      hosts.filter((host) => covers(names, host)),
+      covered,
+    );
+  });
+
   it("an address covers itself, and no name covers an address", () => {
     assert.ok(covers({ dnsNames: [], ips: ["10.0.0.1"] }, "10.0.0.1"));
     assert.ok(!covers({ dnsNames: ["10.0.0.1", "*.0.0.1"], ips: ["10.0.0.2"] }, "10.0.0.1"));

@@ -4,7 +4,6 @@ import { setImmediate } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { type MadeCertificate, makeCertificate } from "../emulator/server";
 import { TLSCertificate, TLSSite, type TLSSiteArgs } from "../sdk";
-import { uncovered } from "../sdk/siteParts";
 import { assertInert } from "./cases";
 import { fileWith, known, type Properties, setEnv, setMocks } from "./support";
 
@@ -171,15 +170,6 @@ describe("a TLS site", () => {
       assert.deepEqual(registered, []);
     });
   }
-
-  it("finds each hostport that its certificate is not valid for, and no other", () => {
-    const names = { dnsNames: ["app.example.com", "*.Sub.example.com"], ips: ["10.0.0.1"] };
-    const covered = ["APP.example.com:443", "a.sub.example.com:8443", "*.sub.example.com:1"];
-    const bare = ["cn:443", "sub.example.com:443", "a.b.sub.example.com:443", "10.0.0.2:443"];
-    assert.deepEqual(uncovered([...covered, "10.0.0.1:443"], names), []);
-    assert.deepEqual(uncovered([...covered, ...bare], names), [3, 4, 5, 6]);
-    assert.deepEqual(uncovered(bare, undefined), [], "nothing is known of the chain yet");
-  });
 
   describe("whose certificate is not valid for its hostports", () => {
     let told: ReturnType<typeof mock.method<typeof pulumi.log, "warn">>;
