@@ -1,7 +1,6 @@
 import { pbkdf2Sync } from "node:crypto";
 import { debuglog } from "node:util";
-import type { NameOf } from "./advice";
-import type { ClientOptions } from "./options";
+import type { ClientOptions, NameOf } from "./options";
 import { askedMs, mayHaveArrived, type Outcome } from "./outcome";
 import { type Deadline, Pace } from "./pace";
 import { plain } from "./plain";
@@ -16,7 +15,6 @@ const maxShownLength = 1000;
 
 /** What all operations of one base URL and API key share. */
 export class Account {
-  readonly #options: ClientOptions;
   readonly transport: Transport;
   readonly pace: Pace;
   readonly nameOf: NameOf;
@@ -31,8 +29,7 @@ export class Account {
   hasWritten = false;
   #tag: string | undefined;
 
-  constructor(options: ClientOptions) {
-    this.#options = options;
+  constructor(readonly options: ClientOptions) {
     this.transport = new Transport(options);
     this.pace = new Pace(options.requestsPerMinute ?? 120, options.signal);
     this.nameOf = options.nameOf ?? ((key) => `the option ${key}`);
@@ -41,24 +38,11 @@ export class Account {
     debug("the service is %s", this.transport.base.host);
   }
 
-  get hasCaFile(): boolean {
-    return this.#options.caFile !== undefined;
-  }
-
-  get signal(): AbortSignal | undefined {
-    return this.#options.signal;
-  }
-
-  /** As {@link ClientOptions.show}. */
-  show(severity: "info" | "status", text: string | undefined): void {
-    this.#options.show?.(severity, text);
-  }
-
   /** As `Client.accountTag`. */
   get tag(): string {
     // A function that a FIPS module has, too, with lengths that it allows.
     this.#tag ??= pbkdf2Sync(
-      `${this.transport.base.href} ${this.#options.apiKey}`,
+      `${this.transport.base.href} ${this.options.apiKey}`,
       "pulumi-tlsedge account tag",
       30_000,
       32,
@@ -68,7 +52,7 @@ export class Account {
   }
 
   /** A text of the service as messages show it: plain, without secrets, and not too long. */
-  shown(text: string, hide = this.#options.hide): string {
+  shown(text: string, hide = this.options.hide): string {
     // Cut the secrets before the text is shortened: the start of one is not recognized.
     const start = text.slice(0, 8 * maxShownLength);
     const safe = withoutSecrets(hide?.(start) ?? start, this.transport.keyForms);
@@ -77,7 +61,7 @@ export class Account {
 
   /** Sends a request once. What its answer says of the service's rate and clock counts for the next ones. */
   async sendOnce(request: Request, deadline: Deadline, startedAt: number): Promise<Outcome> {
-    const { signal } = this;
+    const { signal } = this.options;
     const isWrite = request.method !== "GET";
     signal?.throwIfAborted();
     const timeout = AbortSignal.timeout(Math.max(1, Math.min(attemptTimeoutMs, deadline.leftMs)));

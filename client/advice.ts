@@ -1,29 +1,21 @@
+import type { Account } from "./account";
 import { type Attempted, ConnectionError, ServiceError } from "./errors";
-import { handshakeFailure, type NoAnswer, type Outcome, wantsCertificate } from "./outcome";
-
-/** The settings that an error may name. */
-export type SettingKey = "baseUrl" | "apiKey" | "caFile" | "timeoutSeconds" | "requestsPerMinute";
-
-/** The user's name for a setting, such as `TLSEDGE_API_KEY` or `tlsedge:apiKey`. */
-export type NameOf = (key: SettingKey) => string;
+import {
+  type Answer,
+  askedMs,
+  handshakeFailure,
+  type NoAnswer,
+  type Outcome,
+  wantsCertificate,
+} from "./outcome";
 
 /** What an error message needs besides the outcome and the tries. */
 interface Context {
-  nameOf: NameOf;
-  /** The service that the request was sent to: the key may be one of another service. */
-  host: string;
-  /** Whether a file of authorities takes the place of the built-in ones. */
-  hasCaFile: boolean;
-  /** The variable that names a proxy, if there is one. */
-  proxy: string | undefined;
+  account: Account;
   /** Whether the path names one object: then 404 means that the object is gone. */
   isItem: boolean;
-  /** How long the service asks to wait, in milliseconds. */
-  askedMs?: number | undefined;
   /** Whether no text of the service is shown, because an argument of the resource is a secret. */
   hidesTexts: boolean;
-  /** Makes a text of the service fit to be shown: short, plain and without secrets. */
-  shown: (text: string) => string;
 }
 
 const hiddenReason =
@@ -35,22 +27,23 @@ export function errorOf(
   tries: Attempted,
   context: Context,
 ): ServiceError | ConnectionError {
+  const { account } = context;
   if (outcome.status === undefined) {
     // The message may quote the server, such as the names in its certificate.
-    const message = context.shown(outcome.message) || outcome.code;
-    const reason = whyNoAnswer({ ...outcome, message }, context);
+    const message = account.shown(outcome.message) || outcome.code;
+    const reason = whyNoAnswer({ ...outcome, message }, account);
     return new ConnectionError(reason, { ...tries, code: outcome.code });
   }
   const { status, json, text } = outcome;
   const body = json as Record<string, unknown> | null | undefined;
   const details = body?.details as { operation_id?: unknown } | null | undefined;
-  const ifText = (value: unknown) => (typeof value === "string" ? context.shown(value) : undefined);
+  const ifText = (value: unknown) => (typeof value === "string" ? account.shown(value) : undefined);
   const ids = { code: ifText(body?.error_code), operationId: ifText(details?.operation_id) };
   const reason = ifText(text === undefined ? reasonIn(json) : reasonInText(text)) ?? "";
   return new ServiceError(
     reason && context.hidesTexts ? hiddenReason : reason,
     { ...tries, status, ...ids, isOther: text !== undefined },
-    advise(status, text, context),
+    advise(outcome, context),
   );
 }
 
@@ -73,14 +66,15 @@ function reasonInText(text: string): string {
 }
 
 /** Why a request got no answer, and what to do. */
-function whyNoAnswer(failure: NoAnswer, context: Context): string {
+function whyNoAnswer(failure: NoAnswer, account: Account): string {
   const { code, message, wasSent, alert } = failure;
-  const { nameOf, proxy } = context;
+  const { nameOf, transport } = account;
+  const proxy = transport.proxy?.variable;
   if (code === "ETIMEDOUT" && wasSent) {
     const setting = nameOf("timeoutSeconds");
     return `no answer in time (ETIMEDOUT): ${setting} sets the deadline of an operation`;
   }
-  const server = failure.isOfProxy ? `the proxy in ${proxy}` : context.host;
+  const server = failure.isOfProxy ? `the proxy in ${proxy}` : transport.base.host;
   if (alert === handshakeFailure || wantsCertificate(alert)) {
     const orElse = alert === handshakeFailure ? ", or TLS that Node.js does not speak" : "";
     const where = failure.isOfProxy ? proxy : nameOf("baseUrl");
@@ -89,7 +83,7 @@ function whyNoAnswer(failure: NoAnswer, context: Context): string {
       `certificate: set ${where} to an address that wants none`
     );
   }
-  if (/CERT|SIGNATURE|ISSUER/.test(code)) return whyUntrusted(failure, context);
+  if (/CERT|SIGNATURE|ISSUER/.test(code)) return whyUntrusted(failure, account);
   if (wasSent || code === "EPROXY") return message;
   // Node.js's messages for these two don't help: that of EPROTO names places in the source of OpenSSL.
   const noTls = `${server} does not speak TLS, or none that Node.js accepts (${code})`;
@@ -102,19 +96,19 @@ function whyNoAnswer(failure: NoAnswer, context: Context): string {
 }
 
 /** Why the certificate of the service, or of the proxy, is not trusted, and what to do. */
-function whyUntrusted({ code, message, isOfProxy }: NoAnswer, context: Context): string {
-  const { nameOf, hasCaFile, proxy } = context;
+function whyUntrusted({ code, message, isOfProxy }: NoAnswer, account: Account): string {
+  const { nameOf, options, transport } = account;
   // Node.js may advise `--use-system-ca`, which has no effect here.
   const what = message.replace(/; if the root CA .*--use-system-ca$/, "");
   const whose = isOfProxy
-    ? `the certificate of the proxy in ${proxy}`
+    ? `the certificate of the proxy in ${transport.proxy?.variable}`
     : "the service's certificate";
   const reason = `${whose} is not trusted (${code}: ${what})`;
   const isSignerUnknown = /SIGN|ISSUER/.test(code);
   // Else it has expired, or has other names: another authority does not help.
   if (!isSignerUnknown) return reason;
   const setting = nameOf("caFile");
-  if (hasCaFile) {
+  if (options.caFile !== undefined) {
     return `${reason}. No certificate in the file that ${setting} names has signed it`;
   }
   // The file replaces the authorities of Node.js: behind a proxy, it must also have the service's.
@@ -122,13 +116,11 @@ function whyUntrusted({ code, message, isOfProxy }: NoAnswer, context: Context):
   return `${reason}. If a private authority signed it, give ${file} in ${setting}`;
 }
 
-/**
- * What to do about an error status; empty when the service's own message is enough.
- *
- * @param text The answer, where it is not JSON.
- */
-function advise(status: number, text: string | undefined, context: Context): string {
-  const { nameOf, host, isItem, askedMs } = context;
+/** What to do about an error status; empty when the service's own message is enough. */
+function advise(answer: Answer, { account, isItem }: Context): string {
+  const { status, text } = answer;
+  const { nameOf, transport, clockSkewMs } = account;
+  // Only an answer that is not JSON has the text.
   if (text !== undefined && status >= 400 && status < 500 && status !== 429) {
     const what = /^\s*</.test(text) ? "answered (HTML" : "may have answered (no JSON";
     return (
@@ -137,12 +129,13 @@ function advise(status: number, text: string | undefined, context: Context): str
     );
   }
   if (status === 401 || status === 403) {
-    return `Check the API key in ${nameOf("apiKey")} (the service is ${host})`;
+    return `Check the API key in ${nameOf("apiKey")} (the service is ${transport.base.host})`;
   }
   if (status === 404 && !isItem) return `Check the base URL in ${nameOf("baseUrl")} and its path`;
   if (status === 429) {
     const [limit, deadline] = [nameOf("requestsPerMinute"), nameOf("timeoutSeconds")];
-    const asked = askedMs ? `, and the service asks to wait ${Math.ceil(askedMs / 1000)} s` : "";
+    const ms = askedMs(answer, clockSkewMs);
+    const asked = ms ? `, and the service asks to wait ${Math.ceil(ms / 1000)} s` : "";
     return (
       `The account's limit of requests is used up${asked}: other programs use it, too. Try again later, raise the ` +
       `deadline (${deadline}), or lower ${limit} in each of them`

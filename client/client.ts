@@ -6,7 +6,6 @@ import { type AnswerSchema, readAnswer } from "./answer";
 import { type Attempted, ConnectionError } from "./errors";
 import type { ClientOptions } from "./options";
 import {
-  askedMs,
   canRetry,
   isSuccess,
   mayBeDone,
@@ -32,10 +31,10 @@ const maxRetryMsBeforeWrite = 10_000;
  *
  * A request fails with a `ServiceError` or a {@link ConnectionError}, which never contain the key.
  * After 429, all requests of the account wait, and go on more slowly. A POST is else retried only when
- * no part of it was sent. GET, PATCH and DELETE are
- * retried after any transient failure. Before the first write, a failed connection is retried for
- * at most 10 s. `NODE_DEBUG=tlsedge` logs each request without its body. The proxy that `HTTPS_PROXY`
- * or `ALL_PROXY` names is used, unless `NO_PROXY` has the service.
+ * no part of it was sent. GET, PATCH and DELETE are retried after any transient failure. Before the
+ * first write, a failed connection is retried for at most 10 s. `NODE_DEBUG=tlsedge` logs each
+ * request without its body. The proxy that `HTTPS_PROXY` or `ALL_PROXY` names is used, unless
+ * `NO_PROXY` has the service.
  *
  * @example
  * const client = new Client({ baseUrl: "https://api.example.com", apiKey: "…" });
@@ -100,7 +99,7 @@ export class Client {
   }
 
   /** Shows a message about an answer, in plain text and without secrets. Default: as the options say. */
-  tell(message: string, show = (text: string) => this.#account.show("info", text)): void {
+  tell(message: string, show = (text: string) => this.#account.options.show?.("info", text)): void {
     show(this.#account.shown(message));
   }
 
@@ -186,14 +185,14 @@ export class Client {
     // request, also one that succeeds.
     const path = account.shown(request.path, (text) => text);
     const tries = { method, path, attempts: 0, elapsedMs: 0, ambiguous: false };
-    if (deadline.leftMs <= 0) throw this.#errorOf(tooLate, isItem, tries);
+    const context = { account, isItem, hidesTexts: this.#hidesTexts };
+    if (deadline.leftMs <= 0) throw errorOf(tooLate, tries, context);
     let firstAt: number | undefined;
     let retries = 0;
     for (;;) {
       const turn = account.pace.turn(deadline.ms, showTurn(account));
       const startedAt = await deadline.waitFor(turn);
-      if (startedAt === undefined)
-        throw this.#errorOf(refusedFor(account.pace.heldMs), isItem, tries);
+      if (startedAt === undefined) throw errorOf(refusedFor(account.pace.heldMs), tries, context);
       firstAt ??= startedAt;
       tries.attempts += 1;
       const outcome = await account.sendOnce(request, deadline, startedAt);
@@ -207,9 +206,9 @@ export class Client {
       tries.ambiguous ||= method !== "GET" && mayBeDone(outcome);
       retries += 1;
       const ms = this.#pauseBefore(retries, outcome, tries, deadline);
-      if (ms === undefined) throw this.#errorOf(outcome, isItem, tries);
+      if (ms === undefined) throw errorOf(outcome, tries, context);
       const show = showRetry(account, { method, isItem, path }, outcome, retries);
-      await pause(ms, account.signal, show);
+      await pause(ms, account.options.signal, show);
     }
   }
 
@@ -227,19 +226,5 @@ export class Client {
     const maxMs = failsSoon ? Math.min(leftMs, maxRetryMsBeforeWrite - elapsedMs) : leftMs;
     const ms = pauseMs(outcome, retries, clockSkewMs);
     return ms < maxMs ? ms : undefined;
-  }
-
-  #errorOf(outcome: Outcome, isItem: boolean, tries: Attempted) {
-    const account = this.#account;
-    return errorOf(outcome, tries, {
-      isItem,
-      nameOf: account.nameOf,
-      hasCaFile: account.hasCaFile,
-      host: this.baseUrl.host,
-      proxy: account.transport.proxy?.variable,
-      askedMs: askedMs(outcome, account.clockSkewMs),
-      hidesTexts: this.#hidesTexts,
-      shown: (text) => account.shown(text),
-    });
   }
 }

@@ -6,9 +6,8 @@
  * @module pulumi-tlsedge/client
  */
 
-export type { NameOf, SettingKey } from "./advice";
 export type { AnswerSchema, FieldsOf, Ref, Unset } from "./answer";
 export { Client } from "./client";
 export type { Endpoints, Page } from "./endpoints";
 export type { ServiceObject } from "./fields";
-export type { ClientOptions } from "./options";
+export type { ClientOptions, NameOf, SettingKey } from "./options";

@@ -1,4 +1,8 @@
-import type { NameOf } from "./advice";
+/** The settings that an error may name. */
+export type SettingKey = "baseUrl" | "apiKey" | "caFile" | "timeoutSeconds" | "requestsPerMinute";
+
+/** The user's name for a setting, such as `TLSEDGE_API_KEY` or `tlsedge:apiKey`. */
+export type NameOf = (key: SettingKey) => string;
 
 /** What a `Client` needs to reach one account of the service. */
 export interface ClientOptions {

@@ -102,8 +102,7 @@ export class Pace {
     } finally {
       // Also for a request that gives up or is aborted: those behind it move on.
       this.#started += 1;
-      const wasShown = shownAt > 0;
-      if (wasShown) show?.(undefined, false);
+      if (Number.isFinite(shownAt)) show?.(undefined, false);
     }
     this.#lastStart = performance.now();
     this.#starts.push(this.#lastStart);

@@ -105,9 +105,8 @@ export const ids = <const Wire extends string, const Answer extends string>(
 });
 
 /**
- * An object inside the object, with fields of its own. A request replaces it as a whole.
- *
- * The casts state types that TypeScript can't compute: all it knows of the fields here is that they are a table.
+ * An object inside the object, with fields of its own. A request replaces it as a whole. The casts state types that
+ * TypeScript can't compute: all it knows of the fields here is that they are a table.
  */
 export const part = <const Name extends string, T extends Table>(wire: Name, fields: T) => ({
   answer: wire,

@@ -89,11 +89,8 @@ export function wantedOf(table: Table, inputs: Record<string, unknown>): Record<
 /** The names of what state has: whether each always has a value, or may be null. */
 export function stateNamesOf<T extends Table>(table: T): StateNamesOf<T> {
   // A row reads what is missing in an answer as null, or as the value that stands for it.
-  const isNullable = ({ read }: Field) => read(undefined as never) === null;
-  const names = Object.entries(table).map(([name, row]) => [
-    name,
-    isNullable(row) ? "nullable" : "always",
-  ]);
+  const formOf = ({ read }: Field) => (read(undefined as never) === null ? "nullable" : "always");
+  const names = Object.entries(table).map(([name, row]) => [name, formOf(row)]);
   return Object.fromEntries(names);
 }
 type StateNamesOf<T extends Table> = {

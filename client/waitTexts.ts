@@ -29,4 +29,4 @@ export function showRetry(
 }
 
 const showWait = (account: Account, seconds: number | undefined, text: string) =>
-  account.show("status", seconds === undefined ? undefined : text);
+  account.options.show?.("status", seconds === undefined ? undefined : text);

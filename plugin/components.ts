@@ -19,6 +19,7 @@ const { version } = schema;
 /** A resource of this package as a child of a component. */
 function resourceOf<Args extends object, Outputs>(token: string): ResourceClass<Args, Outputs> {
   const own = pluginToken(token.split(":").pop() ?? "") as keyof typeof schema.resources;
+  // Pulumi makes an output of each property.
   const names = Object.keys(schema.resources[own].properties);
   const outputs = Object.fromEntries(names.map((name) => [name, undefined]));
   const type = class extends pulumi.CustomResource {
@@ -74,19 +75,20 @@ async function certificateOf(certificate: unknown): Promise<unknown> {
   if (!pulumi.Output.isInstance(certificate)) return certificate;
   const output = certificate as Deployed;
   if (await output.isKnown) return output.promise();
-  // What is not known and comes from one certificate alone is an output of it, such as its id.
+  // What is not known and comes from one certificate alone is an output of it, such as its id: `checkedArgs` refuses it.
   const [from, ...more] = await output.allResources();
   const urn = await (from?.urn as Deployed | undefined)?.promise();
   const tokens = [pluginToken, typeToken].map((tokenOf) => tokenOf("TLSCertificate"));
   const isOfOne = more.length === 0 && tokens.some((token) => String(urn).includes(`${token}::`));
   if (isOfOne) return output;
-  // In a plan: what is read of the certificate is read of this output, and is not known either.
+  // In a plan, this output stands for the certificate: what is read of it is not known either.
   return Object.assign(output, { __pulumiType: pluginToken("TLSCertificate") });
 }
 
 /**
- * Makes a site and its children. Of wrong arguments, the plugin's check of a resource in place of the site tells: where a
- * component itself fails, a program in Python ends with 60 lines of gRPC, and one in TypeScript with a stack.
+ * Makes a site and its children. With wrong arguments, makes a resource in place of the site: the plugin's check of it
+ * fails with the problem. Where a component itself fails, a program in Python ends with 60 lines of gRPC, and one in
+ * TypeScript with a stack.
  */
 async function construct(
   name: string,

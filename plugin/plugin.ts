@@ -21,7 +21,7 @@ import type { Properties } from "../provider/values/properties";
 import { type Connection, defaultConnection } from "../provider/values/setting";
 import { components } from "./construct";
 import { importedInputs, ownInputs, type Schema, secretsIn, withDrift } from "./inputs";
-import { configurationOf, differentAccount, problemsOfConfig } from "./provider";
+import { changedAccountSettings, configurationOf, problemsOfConfig } from "./provider";
 import { withPythonNames } from "./pythonNames";
 import { allShown, IncompleteError, serve, throughEngine } from "./rpc";
 import {
@@ -40,8 +40,6 @@ import {
  *
  * @returns The port; `endRun` says what is known at the end of a run, `stop` ends the thread of components,
  *   and `close` ends the server.
- * @example
- * const { port, endRun, stop, close } = await servePlugin(schema);
  */
 export async function servePlugin(
   schema: Schema,
@@ -71,7 +69,7 @@ class Plugin {
   #isConfigured = false;
   /** The provider of this process, as the engine refers to it: its URN and its id. */
   #reference = "";
-  /** The service of this process. Any user of the machine can call its port, and configure it again. */
+  /** The service of this process. */
   #origin: string | undefined;
 
   constructor(schema: Schema) {
@@ -94,8 +92,8 @@ class Plugin {
 
   /** Writes inputs. Those that the schema marks are secrets, even if the program gives them plain. */
   #inputsToWire(token: string, inputs: Properties, secrets: Iterable<string>) {
-    const known = this.#schema.resources[token]?.inputProperties ?? {};
-    return toWire(inputs, [...secrets, ...secretsIn(known)]);
+    const described = this.#schema.resources[token]?.inputProperties ?? {};
+    return toWire(inputs, [...secrets, ...secretsIn(described)]);
   }
 
   /** Says what is known at the end of a run, once. Engines before 3.250 end the process without `cancel`. */
@@ -149,7 +147,7 @@ class Plugin {
     // A default provider also changes with the version of the package, perhaps with its key.
     const isMove = this.#isConfigured && this.#connection !== defaultConnection;
     const configuration = this.#run.configuration(this.#connection);
-    const replaces = isMove ? differentAccount(olds, configuration) : [];
+    const replaces = isMove ? changedAccountSettings(olds, configuration) : [];
     return diffResponse([...changed, ...replaces]).setReplacesList(replaces);
   }
 
@@ -159,9 +157,10 @@ class Plugin {
     const { connection, config, problem } = configuration;
     // Settings that can't be used fail the checks of the resources.
     if (!problem) {
-      const configured = new URL(configuration.settings.baseUrl).origin;
-      this.#origin ??= configured;
-      if (configured !== this.#origin)
+      const { origin } = new URL(configuration.settings.baseUrl);
+      this.#origin ??= origin;
+      // Any user of the machine can call this port: no other service may be sent the key.
+      if (origin !== this.#origin)
         throw new Error(
           `this process was configured for ${this.#origin}, and is kept to that service`,
         );
@@ -209,6 +208,7 @@ class Plugin {
     if (change === "none") return diffResponse([]);
     const replaces = change === "update" ? [] : change.replaces;
     const names = [...new Set([...changed, ...replaces])];
+    // Without a changed input, the update is of a state that a dynamic provider has written.
     const response = diffResponse(names.length > 0 ? names : ["__provider"])
       .setReplacesList(replaces)
       // Without a property that replaces, too: `replaceOnChanges` may name others.

@@ -2,16 +2,16 @@ import { Configuration } from "../provider/run/connection";
 import { hasUnknown, nameInUrn, type Properties } from "../provider/values/properties";
 import { defaultConnection, isDefaultProvider } from "../provider/values/setting";
 
-// The configuration of a provider: of the stack's own, or of one that a program makes.
-
 /**
- * The settings by which a resource of another provider is in another account; none if it is in the
- * same. Only what that provider's record states is known: the environment may have changed since.
+ * The settings of the account that differ from those of a resource's former provider; none for the same account.
+ *
+ * @param former The inputs of that provider. Of its environment, which may have changed since, nothing is known.
  */
-export function differentAccount(olds: Properties, configuration: Configuration): string[] {
+export function changedAccountSettings(former: Properties, configuration: Configuration): string[] {
+  // The user says that it is the same account.
   if (configuration.settings.sameAccount) return [];
   return (["baseUrl", "apiKey"] as const).filter((key) => {
-    const old = olds[key];
+    const old = former[key];
     return typeof old === "string" && !configuration.setting(key).isSetBy(old);
   });
 }
@@ -31,9 +31,11 @@ export function configurationOf(urn: string, values: Properties): Configuration 
 /** What the engine adds to a provider's settings. */
 const engineKeys = ["version", "pluginDownloadURL", "__internal"];
 
+/** What is wrong with the settings of a provider. Values that are not known yet are not judged. */
 export function problemsOfConfig(configuration: Configuration, values: Properties, urn: string) {
   const names = Object.keys(values).filter((key) => !engineKeys.includes(key));
-  const unknown = configuration.unknownSettings(names, String(urn.split("::")[1]));
-  const problem = hasUnknown(values) ? undefined : configuration.problem;
-  return [unknown, problem].filter((reason) => reason !== undefined);
+  const [, project = ""] = urn.split("::");
+  const ofNames = configuration.unknownSettings(names, project);
+  const ofValues = hasUnknown(values) ? undefined : configuration.problem;
+  return [ofNames, ofValues].filter((problem) => problem !== undefined);
 }

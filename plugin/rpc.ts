@@ -38,7 +38,7 @@ export async function serve(plugin: object): Promise<{ port: number; close(): vo
   const methods = plugin as Methods;
   const calls = Object.keys(ResourceProviderService).flatMap((name) => {
     const method = methods[name]?.bind(plugin);
-    return method ? [[name, answered(method)]] : [];
+    return method ? [[name, handlerOf(method)]] : [];
   });
   server.addService(ResourceProviderService, Object.fromEntries(calls));
   const port = await new Promise<number>((resolve, reject) => {
@@ -54,7 +54,7 @@ export async function serve(plugin: object): Promise<{ port: number; close(): vo
 type AnyRequest = { getUrn?(): string };
 
 /** Makes a handler of a function: an exception becomes the answer's error. */
-function answered(
+function handlerOf(
   handle: (request: AnyRequest) => unknown,
 ): grpc.handleUnaryCall<AnyRequest, unknown> {
   return ({ request }, callback) => {
@@ -100,7 +100,8 @@ export function throughEngine(address: string): Show {
   let last = Promise.resolve();
   return (severity, text, about) => {
     const level = severity === "warning" ? LogSeverity.WARNING : LogSeverity.INFO;
-    const urn = { run: "", resource: urnOf.getStore() ?? "" }[about] ?? about;
+    const ofCall = urnOf.getStore() ?? "";
+    const urn = about === "resource" ? ofCall : about === "run" ? "" : about;
     const request = new LogRequest()
       .setSeverity(level)
       .setMessage(withPythonNames(text ?? ""))

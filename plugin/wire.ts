@@ -25,7 +25,7 @@ export interface Received {
 export function fromWire(struct: Struct | undefined): Received {
   const raw = (struct?.toJavaScript() ?? {}) as Properties;
   const secrets = new Set(Object.keys(raw).filter((name) => hasSecret(raw[name])));
-  return { values: withOneUnknown(plain(raw) as Properties), secrets };
+  return { values: withOneUnknown(withoutMarks(raw) as Properties), secrets };
 }
 
 /**
@@ -50,13 +50,13 @@ function hasSecret(value: unknown): boolean {
 }
 
 /** A value without marks: of a secret its value, of a resource its id, which a plan may not know. */
-function plain(value: unknown): unknown {
-  if (isSecret(value)) return plain(value.value);
-  if (Array.isArray(value)) return value.map(plain);
+function withoutMarks(value: unknown): unknown {
+  if (isSecret(value)) return withoutMarks(value.value);
+  if (Array.isArray(value)) return value.map(withoutMarks);
   if (!isObject(value)) return value;
   if (value[specialKey] === resourceKind)
     return "id" in value ? value.id || unknownValue : value.urn;
-  const parts = Object.entries(value).map(([name, part]) => [name, plain(part)]);
+  const parts = Object.entries(value).map(([name, part]) => [name, withoutMarks(part)]);
   return Object.fromEntries(parts);
 }
 
@@ -64,9 +64,9 @@ function plain(value: unknown): unknown {
 type Change = [path: string, what: "ADD" | "DELETE" | "UPDATE"];
 
 /** The changes of the inputs. Values that mean the same to the service are none. */
-export function changesIn(olds: Properties, news: Properties): Change[] {
+export function changesIn(olds: Properties, news: Properties, prefix = ""): Change[] {
   const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
-  return names.flatMap((name) => changesOf(name, olds[name], news[name]));
+  return names.flatMap((name) => changesOf(prefix + name, olds[name], news[name]));
 }
 
 /** The properties in which changes are. */
@@ -105,8 +105,7 @@ function changesOf(path: string, old: unknown, now: unknown): Change[] {
   if (now === undefined) return [[path, "DELETE"]];
   if (Array.isArray(old) && Array.isArray(now)) return changesOfList(path, old, now);
   if (!isObject(old) || !isObject(now)) return [[path, "UPDATE"]];
-  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
-  return names.flatMap((name) => changesOf(`${path}.${name}`, old[name], now[name]));
+  return changesIn(old, now, `${path}.`);
 }
 
 /** The order of a list has no meaning. */
@@ -143,14 +142,14 @@ export function plannedOutputs(
   inputs: Properties,
   deployed?: Deployed,
 ): Properties {
-  const sent = deployed ? differences(kind, deployed.state, inputs) : [];
+  const changes = deployed ? differences(kind, deployed.state, inputs) : [];
   const planned = names.flatMap((name): [string, unknown][] => {
     const value = inputs[name];
     const isKept =
       deployed?.state[name] !== undefined &&
       // After an incomplete create, the state has empty texts for what the service chooses.
       deployed.state.uri !== "" &&
-      !sent.some(({ property }) => property === name) &&
+      !changes.some(({ property }) => property === name) &&
       isDeepStrictEqual(deployed.inputs[name], value);
     if (isKept) return [[name, deployed.state[name]]];
     if (unsentInputsOf(kind).includes(name)) return [[name, value ?? null]];

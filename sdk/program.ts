@@ -19,8 +19,6 @@ export class Program {
   readonly run = new Run((key) => pulumi.runtime.getConfig(key));
   /** The settings of each connection, where they are right. */
   readonly configurations = new Map<string, Configuration>();
-  /** The folders from which this package was found. */
-  readonly resolvableFrom = new Set<string>();
   /** What its edges declare, by connection. */
   readonly hostports = new Map<string, DeclaredHostports>();
   /** Which resource has or imports an object, by kind and connection, and by id or import option. */

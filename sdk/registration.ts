@@ -26,24 +26,10 @@ interface Registered {
 /**
  * The registration of a resource, from its constructor. A base class would be less code, but Pulumi
  * takes the fifth frame of the stack for the line of the program, and state has that line.
- *
- * @example
- * const registration = new Registration({ kind, provider }, name, args, opts);
- * try {
- *   super(registration.token, name, registration.properties, registration.options);
- * } catch (error) {
- *   throw registration.pausedTraces.end(error);
- * }
- * registration.done(this);
  */
 export class Registration {
   readonly token: string;
-  /**
-   * The arguments, the provider's code as text, and a key for each output. Every state has that text, so it
-   * never changes.
-   */
   readonly properties: pulumi.Inputs;
-  /** Without `import`: the engine can't import dynamic resources, so the provider does it. */
   readonly options: pulumi.CustomResourceOptions;
   readonly pausedTraces: PausedTraces;
   readonly #kind: Kind;
@@ -58,7 +44,7 @@ export class Registration {
   ) {
     const { connection = defaultConnection } = args;
     checkConnection(connection);
-    checkResolvable(this.#program);
+    checkResolvable();
     if (imported === "") {
       throw new pulumi.RunError("the import option is empty: give the id of the object to adopt");
     }
@@ -68,19 +54,23 @@ export class Registration {
     this.#owner = { kind: `${kind.name} ${connection}`, name, imported };
     this.token = typeToken(kind.name);
     this.properties = {
+      // Pulumi makes an output of each property.
       ...Object.fromEntries(outputs.map((output) => [output, undefined])),
       ...args,
       ...Object.fromEntries(givenSecrets.map((name) => [name, pulumi.secret(args[name])])),
       ...timeoutsOf(options.customTimeouts),
+      // The provider imports the object: the engine can't import a dynamic resource, so it is not given the option.
       ...(imported && { [importKey]: imported }),
       // A `get` manages nothing.
       ...(!options.id && { [nameKey]: name, [secretsKey]: secretsOf(args, givenSecrets) }),
+      // Every state has this text, so it never changes.
       __provider: `exports.handler = () => require("pulumi-tlsedge/provider").${provider}`,
     };
     this.options = options;
     this.pausedTraces = new PausedTraces();
   }
 
+  /** Does what needs the registered resource. */
   done(resource: pulumi.CustomResource): void {
     const { stateNames, secrets = [] } = this.#kind;
     this.pausedTraces.end();

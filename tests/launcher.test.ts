@@ -183,8 +183,9 @@ describe("the launcher of the plugin", () => {
       writeFileSync(old, `Object.defineProperty(process, "versions", { value: ${value} });`);
       const env = { ...process.env, NODE_OPTIONS: `--require "${old.replaceAll("\\", "/")}"` };
       // The same file says it in a program and in the commands.
-      const main = path.join("dist", "cli", "main.js");
-      const command = ended(start(process.execPath, [main], env, repository));
+      const command = ended(
+        start(process.execPath, [path.join("dist", "cli", "main.js")], env, repository),
+      );
       for (const said of [await refusal(env), (await command).stderr]) {
         assertSentence(said, new RegExp(`is ${node}`));
         if (!isWindows) assert.ok(said.includes(process.execPath), said);

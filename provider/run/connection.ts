@@ -1,6 +1,5 @@
-import type { SettingKey } from "../../client/advice";
 import { Client } from "../../client/client";
-import type { ClientOptions } from "../../client/options";
+import type { ClientOptions, SettingKey } from "../../client/options";
 import { nearest } from "../values/nearest";
 import { defined } from "../values/properties";
 import {
