@@ -39,7 +39,11 @@ export function importedInputs(kind: Kind, found: Properties): Properties {
 }
 
 /** The inputs with the service's values where those have drifted. */
-export function withDrift(kind: Kind, { state, drifted }: FoundObject, inputs: Properties): Properties {
+export function withDrift(
+  kind: Kind,
+  { state, drifted }: FoundObject,
+  inputs: Properties,
+): Properties {
   const service = inputsOf(kind, state);
   const values = drifted.map((name) => [name, service[name]]);
   return defined({ ...inputs, ...Object.fromEntries(values) });
