@@ -228,8 +228,7 @@ export function writeFiles(files: Map<string, string>): string[] {
       writeFileSync(name, text, { flag: "wx" });
     }
   } catch (error) {
-    const isTaken = (error as NodeJS.ErrnoException).code === "EEXIST";
-    const taken = isTaken ? written.pop() : undefined;
+    const taken = (error as NodeJS.ErrnoException).code === "EEXIST" && written.pop();
     for (const name of written) rmSync(name, { force: true });
     throw taken ? new Error(`${taken} is there already: move it to another folder`) : error;
   }

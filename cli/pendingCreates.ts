@@ -94,7 +94,6 @@ function filesOf(found: Resource[]): Map<string, string> {
     .filter((one) => !isDynamic(one))
     .map(({ type, urn: name, id, parent, provider }) => ({
       ...{ type, name, logicalName: nameInUrn(name), id, parent },
-      // The URN alone, without the provider's id.
       provider: provider?.replace(/::[^:]*$/, ""),
     }));
   const urns = resources.flatMap(({ parent, provider }) => [parent, provider]);
