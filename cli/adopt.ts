@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { ServiceObject } from "../client/fields";
 import { escapeCiCommands, plain, plainJson } from "../client/plain";
 import { differences, inputsOf, type Kind } from "../provider/kinds/kind";
@@ -6,7 +6,7 @@ import { problemsOfShape } from "../provider/kinds/shape";
 import { tlsCertificate } from "../provider/kinds/tlsCertificate";
 import { tlsEdge } from "../provider/kinds/tlsEdge";
 import { pluginToken } from "../provider/kinds/token";
-import { isObject, type Properties } from "../provider/values/properties";
+import { isRecord, type Properties } from "../provider/values/properties";
 import { defaultConnection } from "../provider/values/setting";
 import type { Account } from "./account";
 import { cell, count, type Display, painted, section, wrapped } from "./table";
@@ -70,16 +70,16 @@ export function planOf(
   managed = new Map<unknown, string>(),
 ): Plan {
   const now = new Date();
-  const settings = connection === defaultConnection ? {} : { connection };
+  const connectionArg = connection === defaultConnection ? {} : { connection };
   const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0, managed: 0 };
   for (const key of kinds) {
     const { noun, kind } = adoptable[key];
     const taken = new Map([...managed.values()].map((name) => [name, 1]));
-    const others = account[key].filter(({ id }) => !managed.has(id));
-    plan.managed += account[key].length - others.length;
-    for (const wire of others.toReversed()) {
+    const unmanaged = account[key].filter(({ id }) => !managed.has(id));
+    plan.managed += account[key].length - unmanaged.length;
+    for (const wire of unmanaged.toReversed()) {
       const { id } = wire;
-      const { names, args, reasons } = judged(kind, wire, now);
+      const { names, args, reasons } = judge(kind, wire, now);
       const texts = [id, wire.description ?? "", wire.metadata ?? "", ...names];
       if (!texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()))) {
         plan.unmatched += 1;
@@ -87,14 +87,15 @@ export function planOf(
         plan.skipped.push({ type: noun, id, names, reasons });
       } else {
         const name = unique(slug(names[0] ?? "") || noun, taken);
-        plan[key].push({ id, name, args: { ...settings, ...args } });
+        plan[key].push({ id, name, args: { ...connectionArg, ...args } });
       }
     }
   }
   return plan;
 }
 
-function judged(kind: Kind, wire: ServiceObject, now: Date) {
+/** The names and the arguments of an object, and the reasons why no program can adopt it. */
+function judge(kind: Kind, wire: ServiceObject, now: Date) {
   let state: Properties;
   try {
     state = kind.toState(wire);
@@ -124,7 +125,7 @@ const isEmpty = (value: unknown) => value === "" || (Array.isArray(value) && val
 /** The inputs of an object, without what is empty, and without `enabled: true`, the default. */
 function argsOf(kind: Kind, state: Properties): Properties {
   const args = Object.entries(inputsOf(kind, state)).map(([name, value]) => {
-    if (!isObject(value) || Array.isArray(value)) return [name, value];
+    if (!isRecord(value)) return [name, value];
     const fields = Object.entries(value);
     // A disabled module with an empty field is the same as none, and the schema refuses it.
     if (value.enabled === false && fields.some(([, part]) => isEmpty(part))) return [name, ""];
@@ -181,15 +182,15 @@ for (const [name, { id, ...args }] of Object.entries(all.edges)) {
 }
 `;
 
-/** How a program in the current folder imports it. */
-function importOfProgram(): string {
-  let manifest: { type?: unknown } = {};
+/** How a program in the current folder imports `adoption.ts`: an ES module needs the extension. */
+function pathOfAdoption(): string {
   try {
-    manifest = JSON.parse(readFileSync("package.json", "utf8"));
+    const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+    if (manifest?.type === "module") return "./adoption.js";
   } catch {
     // Without a package.json, or with a broken one, TypeScript makes CommonJS.
   }
-  return manifest?.type === "module" ? "./adoption.js" : "./adoption";
+  return "./adoption";
 }
 
 const json = (value: unknown) => `${plainJson(value, 2)}\n`;
@@ -220,16 +221,18 @@ export function filesOf(plan: Plan, isPlugin: boolean): Map<string, string> {
 
 /** Writes files into the current folder: all or none. Replaces none, and follows no link. Gives their names. */
 export function writeFiles(files: Map<string, string>): string[] {
-  const names = [...files.keys()];
-  const taken = names.find((name) => lstatSync(name, { throwIfNoEntry: false }));
-  if (taken) throw new Error(`${taken} is there already: move it to another folder`);
+  const written: string[] = [];
   try {
-    for (const [name, text] of files) writeFileSync(name, text, { flag: "wx" });
+    for (const [name, text] of files) {
+      written.push(name);
+      writeFileSync(name, text, { flag: "wx" });
+    }
   } catch (error) {
-    for (const name of names) rmSync(name, { force: true });
-    throw error;
+    const taken = (error as NodeJS.ErrnoException).code === "EEXIST" && written.pop();
+    for (const name of written) rmSync(name, { force: true });
+    throw taken ? new Error(`${taken} is there already: move it to another folder`) : error;
   }
-  return names;
+  return written;
 }
 
 /** What `adopt` prints for people. */
@@ -251,7 +254,7 @@ export function adoptionText(adoption: Adoption, isPlugin: boolean, display: Dis
   pulumi import --file import.json --out FILE
 It reads each object, changes nothing at the service, and writes the program into FILE.`
     : `Wrote adopted.json and adoption.ts. In index.ts, write
-  import "${importOfProgram()}";
+  import "${pathOfAdoption()}";
 and run \`pulumi up\`: it adopts the objects, which the plan shows as \`create\`, and changes nothing.`;
   const parts = [
     `Service: ${plain(adoption.service)}`,

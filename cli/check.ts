@@ -60,10 +60,10 @@ export async function checksOf(
     versions: () => versions(version, env),
   };
   const checks: Check[] = [];
-  let cause: string | undefined;
+  let obstacle: string | undefined;
   for (const [name, look] of Object.entries(looks)) {
-    if (cause && name !== "versions") {
-      checks.push({ name, ok: null, text: `not looked at: see ${cause}` });
+    if (obstacle && name !== "versions") {
+      checks.push({ name, ok: null, text: `not looked at: see ${obstacle}` });
       continue;
     }
     try {
@@ -71,7 +71,7 @@ export async function checksOf(
     } catch (error) {
       checks.push({ name, ok: false, text: (error as Error).message });
       // Without settings or a service there is neither a key nor a clock to look at.
-      if (name === "settings" || name === "service") cause = name;
+      if (name === "settings" || name === "service") obstacle = name;
     }
   }
   return checks;

@@ -35,9 +35,10 @@ export function statusHtml(status: Status): string {
   const idsOf = (mark: "weak" | "open") =>
     new Set(status.edges.filter((edge) => edge[mark]).map(({ id }) => plain(id)));
   const [weak, open] = [idsOf("weak"), idsOf("open")];
+  // Open edges come first.
   edges.rows.sort((a, b) => Number(open.has(b.id)) - Number(open.has(a.id)));
-  const rows = edges.rows.filter(({ id }) => weak.has(id));
-  const weakEdges = { ...edges, heading: "weak edges", rows, isProblem: true };
+  const weakRows = edges.rows.filter(({ id }) => weak.has(id));
+  const weakEdges = { ...edges, heading: "weak edges", rows: weakRows, isProblem: true };
   const link = (text: string, heading: string) =>
     html`<a href="#${anchorOf(heading)}">${text}</a>`.text;
   const allowed = [`style-src ${hashOf(style)}`, `script-src ${hashOf(script)}`];
@@ -64,7 +65,7 @@ export function statusHtml(status: Status): string {
 <input id="words" type="search" autocomplete="off" spellcheck="false">
 <span role="status" class="dim"></span></search>
 <main>
-${rows.length > 0 ? sectionOf(weakEdges) : undefined}${sectionOf(certificates, timeline(status))}${[edges, ...others].map((part) => sectionOf(part))}</main>
+${weakRows.length > 0 ? sectionOf(weakEdges) : undefined}${sectionOf(certificates, timeline(status))}${[edges, ...others].map((part) => sectionOf(part))}</main>
 <script>${new Markup(script)}</script>
 </body>
 </html>`.text;
@@ -86,6 +87,7 @@ const shapes = urgencies.map(
   ([paint, path]) => html`<path id="mark-${paint}" class="${paint}" d="${path}"/>`,
 );
 
+/** A text in a colour. What is urgent, or in time, also has the shape that stands for it. */
 function marked(paint: Paint | undefined, text: Part): Markup {
   if (!paint || paint === "dim") return html`<span class="${paint}">${text}</span>`;
   const shape = html`<svg class="mark" viewBox="-7 -7 14 14" aria-hidden="true"><use href="#mark-${paint}"/></svg>`;
@@ -95,9 +97,10 @@ function marked(paint: Paint | undefined, text: Part): Markup {
 function sectionOf(part: Section, chart?: Markup): Markup {
   const { heading, rows } = part;
   const anchor = anchorOf(heading);
-  const [id = "", ...heads] = part.heads;
+  const [idHead = "", ...heads] = part.heads;
+  const shownHeads = [`${heads[0]}, ${idHead}`, ...heads.slice(1)];
   const table = html`<table role="table" aria-labelledby="${anchor}">
-<thead role="rowgroup"><tr role="row">${[`${heads[0]}, ${id}`, ...heads.slice(1)].map(
+<thead role="rowgroup"><tr role="row">${shownHeads.map(
     (head) => html`<th role="columnheader" scope="col">${head}</th>`,
   )}</tr></thead>
 <tbody role="rowgroup">
@@ -110,7 +113,7 @@ ${chart}${rows.length > 0 ? table : html`<p>${emptyText(part)}</p>`}
 `;
 }
 
-/** A row, with its id below the first text: in a problem, it is a link to the object. */
+/** A row, with its id below the text of the first cell: in a problem, it is a link to the object. */
 function rowOf({ id, cells }: Row, heads: string[], { isProblem }: Section): Markup {
   const code = html`<code>${isProblem ? html`<a href="${linkTo(id)}">${id}</a>` : id}</code>`;
   const drawn = cells.map(

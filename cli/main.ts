@@ -45,9 +45,9 @@ interface Options {
   plugin?: boolean;
 }
 
-/** Gives the exit code, as the other commands do. */
+/** Runs the command, and gives its exit code, as the others do. */
 async function status(options: Options, io: IO): Promise<number> {
-  const { client } = accountOf(options, io);
+  const { client } = clientOf(options, io);
   const account = await readAccount(client, ["edges", "certificates", "tunnels"], io.stderr);
   const found = statusOf(account, new Date(), options.failWithin, options.failOn);
   const reports = {
@@ -63,11 +63,10 @@ async function status(options: Options, io: IO): Promise<number> {
 }
 
 async function adopt(options: Options, io: IO): Promise<number> {
-  const { connection, filter, plugin: isPlugin = false, format } = options;
-  const { stack } = options;
+  const { connection, stack, filter, plugin: isPlugin = false, format } = options;
   if (options.pendingCreates && stack === undefined)
     throw new Error("--pending-creates needs the stack that was updated: add --stack NAME");
-  const { client } = accountOf(options, io);
+  const { client } = clientOf(options, io);
   const account = await readAccount(client, [...kinds], io.stderr);
   // The state is read last: it has what another update of the stack has created in between.
   const state: { deployment?: Deployment | null } =
@@ -78,10 +77,9 @@ async function adopt(options: Options, io: IO): Promise<number> {
   const namespace = isPlugin ? defaultConnection : connection;
   const plan = found ? found.plan : planOf(account, namespace, filter, managedIn(deployment));
   const isEmpty = plan.edges.length + plan.certificates.length === 0;
-  const texts = found ? found.files : filesOf(plan, isPlugin);
-  const files = isEmpty ? [] : writeFiles(texts);
-  const ofCreates = found ? stack : undefined;
-  const adoption: Adoption = { service: account.service, stack: ofCreates, ...plan, files };
+  const files = isEmpty ? [] : writeFiles(found ? found.files : filesOf(plan, isPlugin));
+  const stackOfCreates = found ? stack : undefined;
+  const adoption: Adoption = { service: account.service, stack: stackOfCreates, ...plan, files };
   const isJson = format === "json";
   print(isJson ? plainJson(adoption, 2) : adoptionText(adoption, isPlugin, display(io)), io.stdout);
   if (isEmpty) throw new Error("there is nothing to adopt, so nothing is written");
@@ -89,14 +87,14 @@ async function adopt(options: Options, io: IO): Promise<number> {
 }
 
 async function check(options: Options, io: IO): Promise<number> {
-  const checks = await checksOf(() => accountOf(options, io), version, io.env);
+  const checks = await checksOf(() => clientOf(options, io), version, io.env);
   const isJson = options.format === "json";
   print(isJson ? plainJson({ checks }, 2) : checkText(checks, display(io)), io.stdout);
   return checks.every(({ ok }) => ok) ? 0 : 1;
 }
 
 /** The client of an account, which says what it waits for and retries little, and the sources of its settings. */
-function accountOf({ connection, stack }: Options, { env, stderr }: IO) {
+function clientOf({ connection, stack }: Options, { env, stderr }: IO) {
   const config = stack === undefined ? undefined : readConfig(stack, connection, env);
   try {
     const show = (_: string, text?: string) => void (text && stderr.write(`${text}\n`));

@@ -36,23 +36,23 @@ export function findCreates(stack: Deployment, account: Objects, connection: str
   const plan: Plan = { edges: [], certificates: [], skipped: [], unmatched: 0, managed: 0 };
   const found: Resource[] = [];
   const taken = new Set(managedIn(stack).keys());
-  for (const list of kinds) {
-    const { noun, kind } = adoptable[list];
-    const free = account[list].filter(({ id }) => !taken.has(id));
+  for (const key of kinds) {
+    const { noun, kind } = adoptable[key];
+    const free = account[key].filter(({ id }) => !taken.has(id));
     const creates = createsOf(stack, kind, connection, free);
-    const equal = Map.groupBy(creates, ({ ids }) => ids.join(", "));
+    const byIds = Map.groupBy(creates, ({ ids }) => ids.join(", "));
     for (const { create, args, secret, ids } of creates) {
       const [name, all] = [nameInUrn(create.urn), ids.join(", ")];
       const skip = (reason: string) =>
         plan.skipped.push({ type: noun, id: "", names: [name], reasons: [reason] });
+      const hasTooMany = ids.length > (byIds.get(all)?.length ?? 0);
       // Of creates that equal the same objects, any may get any.
       const id = ids.find((one) => !taken.has(one));
       if (secret) skip(`${secret}: is a secret, so it can't be compared`);
-      else if (ids.length > (equal.get(all)?.length ?? 0))
-        skip(`may be any of ${all}: set its option \`import\` to one of them`);
+      else if (hasTooMany) skip(`may be any of ${all}: set its option \`import\` to one of them`);
       else if (id) {
         taken.add(id);
-        plan[list].push({ id, name, args });
+        plan[key].push({ id, name, args });
         found.push({ ...create, id });
       }
     }
@@ -71,8 +71,9 @@ function createsOf(stack: Deployment, kind: Kind, connection: string, objects: S
     // The newest comes first, where a create was cut off twice.
     .filter(({ resource: { urn } }) => !urns.has(urn) && urns.add(urn));
   return creates.flatMap(({ resource: { inputs = {}, ...create } }) => {
-    const own = isDynamic(create) ? (inputs.connection ?? defaultConnection) : connection;
-    if (own !== connection) return [];
+    // The inputs of the plugin's resources do not say the account: its provider has it.
+    const ownConnection = isDynamic(create) ? (inputs.connection ?? defaultConnection) : connection;
+    if (ownConnection !== connection) return [];
     const args = pick(inputs, propertiesOf(kind));
     const secret = Object.keys(args).find((name) => isEncrypted(args[name]));
     const ids = (secret ? [] : findEqual(inputs)).map(({ id }) => id);
@@ -84,7 +85,7 @@ function createsOf(stack: Deployment, kind: Kind, connection: string, objects: S
 const isEncrypted = (value: unknown) =>
   JSON.stringify(value).includes("4dabf18193072939515e22adb298388d");
 
-/** A file for each protocol: the engine imports what the plugin has, and no dynamic resource. */
+/** A file for each protocol: `pulumi import` takes resources of the plugin, and no dynamic one. */
 function filesOf(found: Resource[]): Map<string, string> {
   const files = new Map<string, string>();
   const ids = found.filter(isDynamic).map(({ urn, id }) => [urn, id]);
@@ -97,10 +98,11 @@ function filesOf(found: Resource[]): Map<string, string> {
     }));
   const urns = resources.flatMap(({ parent, provider }) => [parent, provider]);
   const nameTable = Object.fromEntries(urns.map((urn) => [urn, urn]));
-  const imports = `${plainJson({ nameTable, resources }, 2)}\n`;
-  return resources.length > 0 ? files.set("import.json", imports) : files;
+  if (resources.length > 0) files.set("import.json", `${plainJson({ nameTable, resources }, 2)}\n`);
+  return files;
 }
 
+/** The text of `adopted.cjs`, which a program requires before it makes resources. */
 const moduleThatAdopts = (ids: object) => `// Written by \`pulumi-tlsedge adopt --pending-creates\`.
 // The next \`pulumi up\` adopts each object for the resource with its URN, and changes nothing. Then remove this file.
 const pulumi = require("@pulumi/pulumi");

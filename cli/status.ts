@@ -103,12 +103,11 @@ function twinsOf(objects: ObjectStatus[]): Twin[][] {
   return twins.map((group) => group.map(({ id, createdAt }) => ({ id, createdAt })));
 }
 
-/** Adds a value to the list of a key. */
 function add<K, T>(lists: Map<K, T[]>, key: K, value: T): void {
   if (!lists.get(key)?.push(value)) lists.set(key, [value]);
 }
 
-/** The edges and the certificates, each with what a client can get that connects to a hostport. */
+/** The edges with the hostports that no certificate covers, and the certificates with those that each covers. */
 function linkCertificates(edges: EdgeStatus[], certificates: CertificateStatus[], now: Date) {
   const byName = new Map<string, CertificateStatus[]>();
   for (const certificate of certificates.filter((one) => isValid(one, now))) {

@@ -2,7 +2,6 @@ import { styleText } from "node:util";
 import stringWidth from "string-width";
 import { plain } from "../client/plain";
 
-/** How reports are printed. */
 export interface Display {
   /** How many columns a line has. */
   width: number;
@@ -10,13 +9,11 @@ export interface Display {
   colour: boolean;
 }
 
-/** One line of a cell. */
 export interface Line {
   text: string;
   paint?: Paint;
 }
 
-/** The colour or weight of a line. */
 export type Paint = "bold" | "dim" | "green" | "red" | "yellow";
 
 /** A row of a table: an id, and a cell for each of the other columns. */
@@ -71,6 +68,7 @@ export function section(heading: string, heads: string[], rows: Row[], display: 
   return [painted(heading, "bold", display), ...lines].join("\n");
 }
 
+/** A row as lines of text: each has a piece of every cell, padded to the width of its column. */
 function linesOfRow(row: Line[][], widths: number[], display: Display): string[] {
   const columns = row.map((lines, column) =>
     lines.flatMap(({ text, paint }) =>

@@ -129,6 +129,14 @@ describe("a change", () => {
     assert.equal(await stack.up(usual(kind)), "same");
   }
 
+  it("C22: a disabled module that the service does not have is sent", async () => {
+    const stack = await deployed(tlsEdge, {});
+    takeRequests(emulator);
+    assert.equal(await stack.up({ tlsTermination: { enabled: false } }), "update");
+    const body = { tls_termination: { enabled: false } };
+    assert.deepEqual(takeRequests(emulator), [{ method: "PATCH", body }]);
+  });
+
   for (const [kind, rows] of Object.entries(changes)) {
     for (const [change, body] of rows) {
       const what = JSON.stringify(change, (_, value) => value ?? "unset");

@@ -114,6 +114,7 @@ async function findLost(
   const { run } = account;
   const list = account.list(kind);
   const content = contentOf(kind, inputs);
+  const isEqual = (create: { inputs: Properties }) => contentOf(kind, create.inputs) === content;
   const isFree = ({ id }: ListItem) => !run.ownership.has(account.object(kind, id).key);
   let seen: ListItem[] = [];
   let failure = "";
@@ -129,9 +130,7 @@ async function findLost(
       failure = "";
       const [one] = seen;
       const isSame = seen.length === 1 && earlier.length === 1 && one?.id === earlier[0]?.id;
-      const equalCreates = [...list.unanswered].filter(
-        (create) => contentOf(kind, create.inputs) === content,
-      );
+      const equalCreates = [...list.unanswered].filter(isEqual);
       if (!before || !one || !isSame || equalCreates.length > 1) continue;
       const warning =
         `the answer to this create was lost. ${one.id} is new and has the content of this resource, so this resource ` +

@@ -41,11 +41,7 @@ function namesIn(kind: Kind, object: ListItem): string[] {
   }
 }
 
-/**
- * Refuses an import that names no object: a lookup by the id fails, and says what there is.
- *
- * @throws LookupError that also says what an import takes besides an id.
- */
+/** Refuses an import that names no object: a lookup by the id throws, and says what there is. */
 export async function refuseImport({ kind, account, id }: ManagedObject): Promise<void> {
   try {
     await (lookups[`get${kind.name}`] as Lookup)(() => account, { id });
