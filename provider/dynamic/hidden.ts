@@ -17,7 +17,7 @@ export const timeoutsKey = "__timeouts";
  * The input that has the name of a new resource: the first calls of a process have no URN. A check takes it away, so no
  * state has it.
  */
-export const nameKey = "__name";
+export const nameKey = "__resourceName";
 
 /** The operations that may have a deadline of their own. */
 export type Timed = "create" | "read" | "update" | "delete";
