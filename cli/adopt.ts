@@ -1,4 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
 import type { ServiceObject } from "../client/fields";
 import { escapeCiCommands, plain, plainJson } from "../client/plain";
 import { differences, inputsOf, type Kind } from "../provider/kinds/kind";
@@ -182,15 +184,18 @@ for (const [name, { id, ...args }] of Object.entries(all.edges)) {
 }
 `;
 
-/** How a program in the current folder imports `adoption.ts`: an ES module needs the extension. */
+/** How a program in the current folder imports `adoption.ts`. */
 function pathOfAdoption(): string {
+  let path = "./adoption";
   try {
-    const manifest = JSON.parse(readFileSync("package.json", "utf8"));
-    if (manifest?.type === "module") return "./adoption.js";
+    if (JSON.parse(readFileSync("package.json", "utf8"))?.type !== "module") return path;
+    // Pulumi runs an ES module with the project's ts-node. Without it, Node.js does, which knows no other extension.
+    path = "./adoption.ts";
+    createRequire(resolve("index.ts")).resolve("ts-node/esm");
+    return "./adoption.js";
   } catch {
-    // Without a package.json, or with a broken one, TypeScript makes CommonJS.
+    return path;
   }
-  return "./adoption";
 }
 
 const json = (value: unknown) => `${plainJson(value, 2)}\n`;

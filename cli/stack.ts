@@ -1,4 +1,6 @@
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { Configuration } from "../provider/run/connection";
 import { Setting } from "../provider/values/setting";
 
 /** Gives the JSON that the Pulumi CLI prints about a stack, in the current folder. No error shows it: it may have secrets. */
@@ -25,7 +27,7 @@ export function readStack(stack: string, command: string[], env: NodeJS.ProcessE
 /**
  * Reads the config of a stack.
  *
- * @throws Error when an API key is there in plain text, because the provider refuses it.
+ * @throws Error for what the provider refuses, too: an API key in plain text, and what is no setting.
  */
 export function readConfig(stack: string, connection: string, env: NodeJS.ProcessEnv) {
   const config: Record<string, { value?: string; secret: boolean } | undefined> = readStack(
@@ -36,5 +38,19 @@ export function readConfig(stack: string, connection: string, env: NodeJS.Proces
   const read = (key: string) => config[key]?.value;
   const apiKey = new Setting("apiKey", { connection, config: read, env });
   if (config[apiKey.configKey]?.secret === false) throw new Error(apiKey.whySecret);
+  const prefix = `${connection}:`;
+  const keys = Object.keys(config).filter((key) => key.startsWith(prefix));
+  const names = keys.map((key) => key.slice(prefix.length));
+  const unknown = new Configuration(connection, read, env).unknownSettings(names, projectName());
+  if (unknown) throw new Error(unknown);
   return read;
+}
+
+/** The name of the project in the current folder; empty where no Pulumi.yaml says it. */
+function projectName(): string {
+  try {
+    return /^name:\s*["']?([\w.-]+)/m.exec(readFileSync("Pulumi.yaml", "utf8"))?.[1] ?? "";
+  } catch {
+    return "";
+  }
 }

@@ -209,6 +209,7 @@ export function checkedArgs(
   const problem =
     wrongForm(args, known, "option") ??
     missing(args) ??
+    noHostport(args) ??
     wrongCertificate(args) ??
     wrongForm(args.access, accessNames, "option", "access.") ??
     wrongAccess(args.access) ??
@@ -228,6 +229,11 @@ export function checkedArgs(
 function missing(args: TLSSiteArgs): string | undefined {
   const name = required.find((name) => args[name] == null);
   return name === "access" ? noAccess : name && `${name} is missing`;
+}
+
+function noHostport({ hostports }: TLSSiteArgs): string | undefined {
+  const isEmpty = Array.isArray(hostports) && hostports.length === 0;
+  return isEmpty ? "hostports is empty: give at least one, such as app.example.com:443" : undefined;
 }
 
 function wrongMetadata({ metadata = {} }: TLSSiteArgs): string | undefined {

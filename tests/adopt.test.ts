@@ -275,6 +275,12 @@ describe("pulumi-tlsedge", () => {
     assert.ok(!all.includes(emulator.apiKey) && !written.includes(emulator.url));
   });
 
+  it("an ES module without ts-node imports the program by the extension that Node.js knows", async () => {
+    await seed();
+    fs.writeFileSync("package.json", '{ "type": "module" }');
+    assert.match((await adopt()).stdout, /\n {2}import "\.\/adoption\.ts";\n/);
+  });
+
   it("adopt prints one JSON object, of what --filter and --connection choose", async () => {
     const ids = await seed();
     const connection = "tlsedge-staging";

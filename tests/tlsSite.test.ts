@@ -120,6 +120,7 @@ describe("a TLS site", () => {
     ["an output for options", () => pulumi.output(args()), /object/],
     ["a misspelt option", changed({ hostport: [] }), /hostport: .*hostports/],
     ["no hostports", changed({ hostports: undefined }), /hostports .*missing/],
+    ["an empty list of hostports", changed({ hostports: [] }), /hostports is empty/],
     ["no certificate", () => rest, /certificate .*missing.*chainFile with keyFile/],
     ["no backend", changed({ backendId: null }), /backendId .*missing/],
     ["access that says nothing", said({}), mustSay],

@@ -70,6 +70,9 @@ scenario("two accounts of a program, as connections", ["dynamic"], () => {
           await project.succeedsQuietly("config", "set", "tlsedge-none:apiKey", "x", "--plaintext");
           await says(none, /^1 error: .*in plain text.*\n$/);
           await project.succeedsQuietly("config", "rm", "tlsedge-none:apiKey");
+          await project.succeedsQuietly("config", "set", "tlsedge-none:baseurl", "x");
+          await says(none, /^1 error: .*did you mean tlsedge-none:baseUrl.*\n$/);
+          await project.succeedsQuietly("config", "rm", "tlsedge-none:baseurl");
         },
       },
   };
