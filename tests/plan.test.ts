@@ -203,6 +203,12 @@ describe("a plan", () => {
       await warnsOf(twins, [...unlike, "will fail"]);
     });
 
+    it("C19: a run names what the first call of its process creates, which has no URN", async () => {
+      const [equal = ""] = await others({ description: "equal" });
+      await tlsEdge.check?.({}, { description: "equal", __resourceName: "first" });
+      await warnsOf([`\n  first: ${equal} (created`]);
+    });
+
     it("C19: a run warns of nothing that a resource has, that is not new, or that is not known", async () => {
       await others({ description: "b" }, { description: "known" });
       const read = await deployed(tlsEdge, { description: "read" });

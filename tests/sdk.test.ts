@@ -187,12 +187,13 @@ describe("the SDK", () => {
       }
     });
 
-    it("C52 a resource carries a provider's text of at most 100 bytes, constant to the letter", async () => {
+    it("C19 C52 a resource carries its name, and a provider's text of at most 100 bytes, constant to the letter", async () => {
       const text = (name: string) =>
         `exports.handler = () => require("pulumi-tlsedge/provider").${name}`;
       const edge = await registration(new sdk.TLSEdge("e"));
       assert.equal(edge.type, "pulumi-nodejs:dynamic/tlsedge:TLSEdge");
       assert.equal(edge.inputs.__provider, text("tlsEdge"));
+      assert.equal(edge.inputs.__resourceName, "e");
       const certificate = await registration(new sdk.TLSCertificate("c", { certificatePem }));
       assert.equal(certificate.type, "pulumi-nodejs:dynamic/tlsedge:TLSCertificate");
       assert.equal(certificate.inputs.__provider, text("tlsCertificate"));
