@@ -11,7 +11,7 @@ import { statusHtml } from "./html";
 import { statusMarkdown } from "./markdown";
 import { type Deployment, findCreates, managedIn } from "./pendingCreates";
 import { failuresText, statusText } from "./report";
-import { readConfig, readStack } from "./stack";
+import { readConfiguration, readStack } from "./stack";
 import { type Flag, flags, statusOf } from "./status";
 import type { Display } from "./table";
 
@@ -95,14 +95,16 @@ async function check(options: Options, io: IO): Promise<number> {
 
 /** The client of an account, which says what it waits for and retries little, and the sources of its settings. */
 function clientOf({ connection, stack }: Options, { env, stderr }: IO) {
-  const config = stack === undefined ? undefined : readConfig(stack, connection, env);
+  const configuration =
+    stack === undefined
+      ? new Configuration(connection, undefined, env)
+      : readConfiguration(stack, connection, env);
   try {
     const show = (_: string, text?: string) => void (text && stderr.write(`${text}\n`));
-    const configuration = new Configuration(connection, config, env);
     const client = connect(configuration, { show, maxRetries: 2 });
     return { client, sources: configuration.sources };
   } catch (error) {
-    if (config || !(error instanceof ConfigurationError)) throw error;
+    if (stack !== undefined || !(error instanceof ConfigurationError)) throw error;
     throw new Error(`${error.message}. If a stack's config has the settings, add --stack NAME`);
   }
 }

@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Configuration } from "../provider/run/connection";
-import { Setting } from "../provider/values/setting";
 
 /** Gives the JSON that the Pulumi CLI prints about a stack, in the current folder. No error shows it: it may have secrets. */
 export function readStack(stack: string, command: string[], env: NodeJS.ProcessEnv) {
@@ -25,25 +24,25 @@ export function readStack(stack: string, command: string[], env: NodeJS.ProcessE
 }
 
 /**
- * Reads the config of a stack.
+ * Reads the settings of a connection from the config of a stack, and from the environment.
  *
  * @throws Error for what the provider refuses, too: an API key in plain text, and what is no setting.
  */
-export function readConfig(stack: string, connection: string, env: NodeJS.ProcessEnv) {
+export function readConfiguration(
+  stack: string,
+  connection: string,
+  env: NodeJS.ProcessEnv,
+): Configuration {
   const config: Record<string, { value?: string; secret: boolean } | undefined> = readStack(
     stack,
     ["config", "--show-secrets", "--json"],
     env,
   );
-  const read = (key: string) => config[key]?.value;
-  const apiKey = new Setting("apiKey", { connection, config: read, env });
-  if (config[apiKey.configKey]?.secret === false) throw new Error(apiKey.whySecret);
-  const prefix = `${connection}:`;
-  const keys = Object.keys(config).filter((key) => key.startsWith(prefix));
-  const names = keys.map((key) => key.slice(prefix.length));
-  const unknown = new Configuration(connection, read, env).unknownSettings(names, projectName());
-  if (unknown) throw new Error(unknown);
-  return read;
+  const configuration = new Configuration(connection, (key) => config[key]?.value, env);
+  const isSecret = (key: string) => config[key]?.secret === true;
+  const problem = configuration.problemOfConfig(Object.keys(config), isSecret, projectName());
+  if (problem) throw new Error(problem);
+  return configuration;
 }
 
 /** The name of the project in the current folder; empty where no Pulumi.yaml says it. */

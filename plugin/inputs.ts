@@ -1,8 +1,7 @@
 import { inputsOf, type Kind } from "../provider/kinds/kind";
 import { problemsOfShape } from "../provider/kinds/shape";
 import type { FoundObject } from "../provider/lifecycle/read";
-import { defined, type Properties, pick } from "../provider/values/properties";
-import { propertyOf } from "./wire";
+import { defined, type Properties, pick, propertyOf } from "../provider/values/properties";
 
 /** The Pulumi package schema, as far as the plugin reads it. */
 export interface Schema {

@@ -5,6 +5,7 @@ import { differences, type Kind, propertiesOf, unsentInputsOf } from "../provide
 import {
   isObject,
   type Properties,
+  propertyOf,
   unknownValue,
   withOneUnknown,
 } from "../provider/values/properties";
@@ -92,11 +93,6 @@ export function detailedDiff(
       return [path, new PropertyDiff().setKind(PropertyDiff.Kind[kind]).setInputdiff(true)];
     }),
   );
-}
-
-/** The property that a path begins with. */
-export function propertyOf(path: string): string {
-  return path.split(/[.[]/, 1)[0] as string;
 }
 
 function changesOf(path: string, old: unknown, now: unknown): Change[] {

@@ -18,14 +18,8 @@ export function checkConnection(connection: unknown): Configuration {
   if (known) return known;
   const config = pulumi.runtime.allConfig();
   const configuration = new Configuration(connection, (key) => config[key]);
-  const apiKey = configuration.setting("apiKey");
-  const isInPlainText = apiKey.inConfig !== undefined && !isConfigSecret(apiKey.configKey);
-  const prefix = `${connection}:`;
-  const keys = Object.keys(config).filter((key) => key.startsWith(prefix));
-  const names = keys.map((key) => key.slice(prefix.length));
   const problem =
-    (isInPlainText ? apiKey.whySecret : undefined) ??
-    configuration.unknownSettings(names, pulumi.getProject()) ??
+    configuration.problemOfConfig(Object.keys(config), isConfigSecret, pulumi.getProject()) ??
     // A unit test reaches no account.
     (mocks() ? undefined : configuration.problem);
   if (problem) throw new pulumi.RunError(problem);

@@ -20,6 +20,7 @@ export function refuseSharedHostports(
   const edges = all.get(connection) ?? new DeclaredHostports();
   all.set(connection, edges);
   const problemWith = (known: unknown, isSecret = false) => {
+    // Two edges may have one name.
     const problem = edges.declare(Symbol(name), name, known, isSecret);
     return problem && plainMessage(problem);
   };

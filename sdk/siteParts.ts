@@ -4,7 +4,7 @@ import { filesKey, listed } from "../provider/kinds/kind";
 import { misplacedTexts } from "../provider/kinds/shape";
 import { hostOf } from "../provider/values/hostport";
 import { covers } from "../provider/values/names";
-import { isObject } from "../provider/values/properties";
+import { isRecord } from "../provider/values/properties";
 import { readTextFile } from "../provider/values/textFile";
 import { isAsync, wrongForm } from "./args";
 import { type InputOf, isOfKind } from "./kind";
@@ -237,7 +237,7 @@ function noHostport({ hostports }: TLSSiteArgs): string | undefined {
 }
 
 function wrongMetadata({ metadata = {} }: TLSSiteArgs): string | undefined {
-  const isValid = isAsync(metadata) || (isObject(metadata) && !Array.isArray(metadata));
+  const isValid = isAsync(metadata) || isRecord(metadata);
   return isValid ? undefined : "metadata must be a map: the site writes it as JSON";
 }
 

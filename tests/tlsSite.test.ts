@@ -207,6 +207,12 @@ describe("a TLS site", () => {
       assert.match(text, /s\.\\u001b\[2J/);
     });
 
+    it("is not warned of where nothing is known of the chain yet", async () => {
+      const { certificatePem } = made;
+      const shared = new TLSCertificate("shared", { certificatePem });
+      assert.deepEqual(await warningsOf(shared, ["cn:443"]), []);
+    });
+
     it("is warned of once for each site, with five hostports by name", async () => {
       const shared = await certificate();
       const hostports = Array.from({ length: 8 }, (_, n) => `s${n}.example.org:443`);

@@ -1,5 +1,6 @@
 import { plainMessage } from "../../client/plain";
 import { openArgument, type Problem } from "../kinds/kind";
+import { propertyOf } from "../values/properties";
 
 /** What to do about an object that no resource has. Pulumi ignores the option of a component. */
 export const howToAdopt = (id: string) =>
@@ -19,7 +20,7 @@ export function textsOf(
   const fileOf = files as Record<string, string>;
   const withFiles = (text: string) => text.replace(/\w+Pem\b/g, (name) => fileOf[name] ?? name);
   return problems.map(({ path, reason, value }) => {
-    const [property = ""] = path.split(/[.[]/, 1);
+    const property = propertyOf(path);
     const isHidden = property !== openArgument && isSecret(property);
     const text = value === undefined || isHidden ? reason : `${value} ${reason}`;
     return plainMessage(withFiles(path ? `${path}: ${text}` : text));

@@ -84,6 +84,28 @@ export class Configuration {
   }
 
   /**
+   * What is wrong with the keys of stack config, besides their values: the API key is in plain text, or names are no
+   * settings. Undefined for nothing.
+   *
+   * @param all The keys of each namespace.
+   * @param project As in {@link unknownSettings}.
+   */
+  problemOfConfig(
+    all: readonly string[],
+    isSecret: (configKey: string) => boolean,
+    project: string,
+  ): string | undefined {
+    const { inConfig, configKey, whySecret } = this.setting("apiKey");
+    if (inConfig !== undefined && !isSecret(configKey)) return whySecret;
+    const prefix = `${this.connection}:`;
+    const own = all.filter((key) => key.startsWith(prefix));
+    return this.unknownSettings(
+      own.map((key) => key.slice(prefix.length)),
+      project,
+    );
+  }
+
+  /**
    * An error message for names that are no settings; undefined if there is none.
    *
    * @param names What stands in the namespace, or the provider's properties.

@@ -69,6 +69,11 @@ export function pick(properties: Properties, names: readonly string[]): Properti
   return Object.fromEntries(there.map((name) => [name, properties[name]]));
 }
 
+/** The property that a path begins with, such as `tlsTermination.minVersion` or `hostports[0]`. */
+export function propertyOf(path: string): string {
+  return path.split(/[.[]/, 1)[0] as string;
+}
+
 /** The name of a resource, which ends its URN. */
 export function nameInUrn(urn: string): string {
   return urn.split("::").slice(3).join("::");
